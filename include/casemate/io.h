@@ -1,0 +1,75 @@
+// Streams of bytes: Reader and Source out, Writer in, and their encoding.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "casemate/context.h"
+#include "casemate/result.h"
+
+namespace casemate {
+
+// How the bytes of a stream stand for the bytes of its blob.
+enum class Encoding : uint8_t {
+  kIdentity,  // They are the blob's bytes.
+  kZstd,      // One or more zstd frames (RFC 8878) that decode to them.
+};
+
+// Which encodings a caller can take. Identity is always among them.
+struct Accept {
+  bool zstd = false;
+};
+
+// Bytes in order, once. One thread at a time. A reader of a whole blob that
+// was read to its end without error has verified the blob's digest.
+class Reader {
+ public:
+  virtual ~Reader() = default;
+
+  // Fills the beginning of `buffer`; returns how many bytes, 0 at the end and
+  // only there. `buffer` must not be empty. After an error the reader is spent.
+  virtual Result<size_t> Read(const Context& ctx,
+                              std::span<std::byte> buffer) = 0;
+
+  // What Read's bytes are encoded in.
+  virtual Encoding encoding() const { return Encoding::kIdentity; }
+};
+
+// Something that can be read from any offset, again and again: what an upload
+// needs to retry and to resume. Holds no descriptor and no buffer while nobody
+// reads. Open may be called from any thread.
+class Source {
+ public:
+  virtual ~Source() = default;
+
+  // The number of bytes that an identity reader from offset 0 yields.
+  virtual int64_t size() const = 0;
+
+  // A reader from `offset` of the blob's own (not encoded) bytes, so an encoded
+  // stream begins anew there. kFailedPrecondition when what lies behind has
+  // changed since the source was made. The reader must not outlive the source.
+  virtual Result<std::unique_ptr<Reader>> Open(const Context& ctx,
+                                               int64_t offset) const = 0;
+};
+
+// Takes a blob's bytes as they arrive. One thread at a time.
+class Writer {
+ public:
+  virtual ~Writer() = default;
+
+  // Bytes of the blob taken so far, which is where the next Write continues.
+  virtual int64_t offset() const = 0;
+
+  // Takes all of `data`, or fails. kOutOfRange past the blob's size.
+  virtual Result<void> Write(const Context& ctx,
+                             std::span<const std::byte> data) = 0;
+
+  // Checks size and digest and makes the blob visible, durably where the store
+  // promises that. kInvalidArgument if bytes are missing, kDataLoss if the
+  // digest disagrees; either way nothing became visible. At most once.
+  virtual Result<void> Commit(const Context& ctx) = 0;
+};
+
+}  // namespace casemate

@@ -1,0 +1,65 @@
+// Making stores.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "casemate/blob_store.h"
+
+namespace casemate {
+
+// A store in memory. `max_bytes` bounds it: beyond, kResourceExhausted.
+std::unique_ptr<BlobStore> MakeMemoryStore(int64_t max_bytes = INT64_MAX);
+
+struct DiskStoreOptions {
+  // What an acknowledged write survives. kAlways: the process's end and power
+  // loss. kOff: the process's end alone; for caches that may be lost.
+  enum class Sync { kAlways, kOff };
+  Sync sync = Sync::kAlways;
+};
+
+// What gc did, or what verify found.
+struct GcReport {
+  int64_t blobs_before = 0;
+  int64_t bytes_before = 0;
+  int64_t blobs_removed = 0;
+  int64_t bytes_removed = 0;
+};
+
+struct VerifyReport {
+  int64_t blobs = 0;
+  int64_t bytes = 0;
+  std::vector<std::string> damaged;  // Digests moved aside.
+  std::vector<std::string> foreign;  // Files that are none of ours; left alone.
+};
+
+struct GcOptions {
+  int64_t max_bytes = INT64_MAX;  // Keep at most this much,
+  int64_t older_than_seconds = 0;  // and remove what is unused for longer (0: no
+                                   // such limit); least recently used first.
+  bool dry_run = false;
+};
+
+// A store on the local disk, in the layout of docs/formats/disk-store.md. Many
+// processes may use one folder at once.
+class DiskStore : public BlobStore {
+ public:
+  // Opens or makes the folder. kFailedPrecondition if its VERSION is unknown,
+  // if it is not a store and not empty, or if gc or verify hold it.
+  static Result<std::unique_ptr<DiskStore>> Open(const std::string& folder,
+                                                 DiskStoreOptions options = {});
+
+  // Bytes held, as far as is known without looking: exact after Gc, and kept
+  // up by writers since.
+  virtual int64_t ApproximateBytes() const = 0;
+
+  // Both need the folder alone: kFailedPrecondition, "in use", while another
+  // process has it open.
+  virtual Result<GcReport> Gc(const Context& ctx, const GcOptions& options) = 0;
+  virtual Result<VerifyReport> VerifyAll(const Context& ctx) = 0;
+};
+
+}  // namespace casemate
