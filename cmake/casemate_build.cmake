@@ -14,6 +14,11 @@ if(CASEMATE_MOLD)
   add_link_options(-fuse-ld=mold)
 endif()
 
+if(CASEMATE_FUZZERS)
+  add_compile_options(-fsanitize=fuzzer-no-link,address)
+  add_link_options(-fsanitize=address)
+endif()
+
 # Compiler settings for our own code; generated code does without the warnings.
 add_library(casemate_options INTERFACE)
 target_compile_options(casemate_options INTERFACE -Wall -Wextra -Wconversion -Wshadow)

@@ -8,7 +8,6 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <functional>
 #include <optional>
 #include <span>
@@ -84,14 +83,15 @@ class Digest {
   std::array<std::byte, kMaxHashSize> hash_ = {};  // Zeros behind HashSize.
 };
 
+// For hash tables. Seeded anew in each process, because digests may have been
+// chosen by somebody who would like them all in one bucket.
+size_t HashValue(const Digest& digest);
+
 }  // namespace casemate
 
-// A hash is already uniform: its first eight bytes serve.
 template <>
 struct std::hash<casemate::Digest> {
   size_t operator()(const casemate::Digest& digest) const noexcept {
-    size_t value;
-    std::memcpy(&value, digest.hash().data(), sizeof value);
-    return value;
+    return casemate::HashValue(digest);
   }
 };

@@ -7,9 +7,9 @@ namespace casemate::base {
 
 }  // namespace casemate::base
 
-#define CASEMATE_CHECK(condition)                                     \
-  do {                                                                \
-    if (!(condition)) {                                               \
-      ::casemate::base::CheckFailed(__FILE__, __LINE__, #condition);  \
-    }                                                                 \
+#define CASEMATE_CHECK(condition)                                    \
+  do {                                                               \
+    if (!(condition)) {                                              \
+      ::casemate::base::CheckFailed(__FILE__, __LINE__, #condition); \
+    }                                                                \
   } while (false)

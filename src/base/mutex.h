@@ -17,7 +17,8 @@
 #define CAPABILITY(x) CASEMATE_THREAD_ANNOTATION(capability(x))
 #define SCOPED_CAPABILITY CASEMATE_THREAD_ANNOTATION(scoped_lockable)
 #define GUARDED_BY(x) CASEMATE_THREAD_ANNOTATION(guarded_by(x))
-#define REQUIRES(...) CASEMATE_THREAD_ANNOTATION(requires_capability(__VA_ARGS__))
+#define REQUIRES(...) \
+  CASEMATE_THREAD_ANNOTATION(requires_capability(__VA_ARGS__))
 #define EXCLUDES(...) CASEMATE_THREAD_ANNOTATION(locks_excluded(__VA_ARGS__))
 #define ACQUIRE(...) CASEMATE_THREAD_ANNOTATION(acquire_capability(__VA_ARGS__))
 #define RELEASE(...) CASEMATE_THREAD_ANNOTATION(release_capability(__VA_ARGS__))

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstring>
+#include <random>
 
 #include "base/check.h"
 #include "base/try.h"
@@ -18,19 +20,38 @@ std::optional<DigestFunction> FunctionOfHexLength(size_t length) {
   return std::nullopt;
 }
 
-// 16 for anything that is not a lowercase hex digit.
-unsigned HexValue(char digit) {
-  if (digit >= '0' && digit <= '9') return static_cast<unsigned>(digit - '0');
-  if (digit >= 'a' && digit <= 'f') {
-    return static_cast<unsigned>(digit - 'a') + 10;
+// 16 for anything that is not a lowercase hex digit. A table, because branches
+// on random digits cost five times as much, for each digest of a tree.
+constexpr std::array<uint8_t, 256> kHexValues = [] {
+  std::array<uint8_t, 256> values;
+  values.fill(16);
+  for (size_t value = 0; value < kHexDigits.size(); ++value) {
+    values[static_cast<unsigned char>(kHexDigits[value])] =
+        static_cast<uint8_t>(value);
   }
-  return 16;
+  return values;
+}();
+
+unsigned HexValue(char digit) {
+  return kHexValues[static_cast<unsigned char>(digit)];
+}
+
+uint64_t RandomSeed() {
+  std::random_device device;
+  return uint64_t{device()} << 32 | device();
+}
+
+// Both halves of the product, folded.
+uint64_t Mix(uint64_t a, uint64_t b) {
+  __extension__ using Wide = unsigned __int128;
+  const Wide product = static_cast<Wide>(a) * b;
+  return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
 }
 
 Error Malformed(std::string_view text, std::string_view why) {
-  return {Code::kInvalidArgument,
-          "not a digest: \"" + std::string(text.substr(0, 160)) +
-              "\": " + std::string(why)};
+  return {Code::kInvalidArgument, "not a digest: \"" +
+                                      std::string(text.substr(0, 160)) +
+                                      "\": " + std::string(why)};
 }
 
 }  // namespace
@@ -109,6 +130,19 @@ std::string Digest::Hex() const {
 
 std::string Digest::ToString() const {
   return Hex() + "/" + std::to_string(size_);
+}
+
+size_t HashValue(const Digest& digest) {
+  static const uint64_t seed = RandomSeed();
+  uint64_t value = seed ^ static_cast<uint64_t>(digest.size());
+  for (auto rest = digest.hash(); !rest.empty();) {
+    uint64_t word = 0;
+    const size_t length = std::min(rest.size(), sizeof word);
+    std::memcpy(&word, rest.data(), length);
+    rest = rest.subspan(length);
+    value = Mix(value ^ word, seed | 0x9E3779B97F4A7C15);
+  }
+  return value;
 }
 
 }  // namespace casemate

@@ -35,8 +35,8 @@ TEST(Digest, RefusesEveryMalformedForm) {
        {std::string(), hash, hash + "/", hash + "/-1", hash + "/+1",
         hash + "/01", hash + "/1x", hash + "/ 1", hash + "/1 ",
         hash + "/9223372036854775808", hash.substr(1) + "/1", hash + "0/1",
-        upper + "/1", std::string("/1"), hash + "/1/2", "g" + hash.substr(1) + "/1",
-        std::string(40, '.') + "/1"}) {
+        upper + "/1", std::string("/1"), hash + "/1/2",
+        "g" + hash.substr(1) + "/1", std::string(40, '.') + "/1"}) {
     const auto digest = Digest::Parse(text);
     ASSERT_FALSE(digest) << text;
     EXPECT_EQ(digest.error().code, Code::kInvalidArgument);

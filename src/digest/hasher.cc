@@ -60,10 +60,10 @@ Digest Hasher::Finish() {
   if (!started_) Update({});
   std::array<std::byte, Digest::kMaxHashSize> hash;
   unsigned length = 0;
-  CASEMATE_CHECK(EVP_DigestFinal_ex(
-                     Get(context_.get()),
-                     reinterpret_cast<unsigned char*>(hash.data()),
-                     &length) == 1);
+  CASEMATE_CHECK(
+      EVP_DigestFinal_ex(Get(context_.get()),
+                         reinterpret_cast<unsigned char*>(hash.data()),
+                         &length) == 1);
   CASEMATE_CHECK(length == HashSize(function_));
   const Digest digest(function_, std::span(hash).first(length), size_);
   Reset();
