@@ -1,22 +1,26 @@
 // GroupCommit: arrivals gather while all slots are busy, and leave together.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <span>
+#include <utility>
 #include <vector>
 
+#include "base/check.h"
 #include "base/mutex.h"
 #include "casemate/context.h"
 
 namespace casemate::work {
 
 struct GroupCommitOptions {
-  int slots = 1;                   // Groups under way at once; at least 1.
-  size_t max_items = SIZE_MAX;     // In one group.
-  int64_t max_weight = INT64_MAX;  // In one group; one item may exceed it alone.
+  int slots = 1;                // Groups under way at once; at least 1.
+  size_t max_items = SIZE_MAX;  // In one group.
+  int64_t max_weight =
+      INT64_MAX;  // In one group; one item may exceed it alone.
 };
 
 // Gathers independent callers without a timer. A caller that finds a free slot
@@ -49,18 +53,33 @@ class GroupCommit {
   };
   Counters counters() const EXCLUDES(mutex_);
 
+  // Items that gather now.
+  size_t waiting() const EXCLUDES(mutex_);
+
  private:
+  // Lives on its caller's stack: one that is kDone may be gone as soon as the
+  // lock is.
   struct Waiter {
     Item* item;
     int64_t weight;
     enum { kWaiting, kLead, kTaken, kDone } state = kWaiting;
-    base::CondVar changed;
+    base::CondVar changed{};
   };
+  struct Group {
+    std::vector<Waiter*> followers;
+    std::vector<Item*> items;  // The leader's first.
+  };
+
+  bool TakeSlot() EXCLUDES(mutex_);
+  Result<bool> Await(const Context& ctx, Waiter& self) EXCLUDES(mutex_);
+  Group Gather(const Waiter& leader) EXCLUDES(mutex_);
+  void End(const Group& group) EXCLUDES(mutex_);
+  void PassSlot() REQUIRES(mutex_);
 
   const GroupCommitOptions options_;
   const Commit commit_;
   mutable base::Mutex mutex_;
-  int free_slots_ GUARDED_BY(mutex_);
+  int free_slots_ GUARDED_BY(mutex_);  // None while anyone waits.
   std::deque<Waiter*> waiting_ GUARDED_BY(mutex_);
   Counters counters_ GUARDED_BY(mutex_);
 };

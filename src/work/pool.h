@@ -1,7 +1,6 @@
 // Pool: a fixed number of threads. TaskGroup: work on it, joined in its scope.
 #pragma once
 
-#include <cstddef>
 #include <deque>
 #include <functional>
 #include <stop_token>
@@ -50,6 +49,7 @@ class TaskGroup {
   TaskGroup& operator=(const TaskGroup&) = delete;
 
   // Fails, without running it, once the group has failed or `ctx` has ended.
+  // One that was queued when that happened is not run either.
   Result<void> Add(std::function<Result<void>(const Context&)> function)
       EXCLUDES(mutex_);
 
@@ -61,12 +61,13 @@ class TaskGroup {
 
  private:
   void Finish(Result<void> result) EXCLUDES(mutex_);
+  void Join() REQUIRES(mutex_);
 
   const Context outer_;
   Pool& pool_;
   const int width_;
   std::stop_source source_;
-  Context inner_;
+  const Context inner_;
   std::stop_callback<std::function<void()>> forward_;
 
   base::Mutex mutex_;
