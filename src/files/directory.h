@@ -11,15 +11,13 @@
 #include "files/descriptor.h"
 #include "files/file.h"
 #include "files/stat.h"
+#include "files/utf8.h"
 
 namespace casemate::files {
 
 // One component of a path: not empty, no '/', no NUL, not "." or "..", at most
 // 255 bytes. Every call that takes a name checks it; kInvalidArgument.
 Result<void> CheckName(std::string_view name);
-
-// Valid UTF-8 (no surrogates, no overlong forms): what REAPI can carry.
-bool IsUtf8(std::string_view text);
 
 // An entry as the directory lists it. `kind` is a hint (d_type), kUnknown where
 // the filesystem does not say.
@@ -70,7 +68,8 @@ class Directory {
   Result<void> RemoveDirectory(std::string_view name) const;
 
   // Removes `name` and all below it, in bounded memory and descriptors however
-  // deep it is. Not there is success.
+  // deep it is; what forbids it by its mode is made to allow it. Not there is
+  // success. A removal that fails leaves what remains in disorder.
   Result<void> RemoveTree(const Context& ctx, std::string_view name) const;
 
   Result<void> SetMode(uint32_t mode) const;      // & 0777 only.

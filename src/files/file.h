@@ -61,9 +61,9 @@ class OutputFile {
   // Bytes written so far.
   int64_t size() const { return size_; }
 
-  Result<void> SetMode(uint32_t mode);           // fchmod; & 0777 only.
-  Result<void> SetModified(int64_t mtime);       // Nanoseconds since the epoch.
-  Result<void> Sync();                           // fdatasync.
+  Result<void> SetMode(uint32_t mode);      // fchmod; & 0777 only.
+  Result<void> SetModified(int64_t mtime);  // Nanoseconds since the epoch.
+  Result<void> Sync();                      // fdatasync.
   Result<Stat> Restat() const;
   Result<void> Close();
 

@@ -33,6 +33,9 @@ struct RootOptions {
 // Each open resolves its whole path anew, so that whoever can rename or link
 // below the root can make an open fail but never lead it outside: such an
 // attempt gives kFailedPrecondition, "became a symbolic link", or kNotFound.
+// (Paths beyond PATH_MAX, or in the component walk beyond 512 bytes, may go on
+// from a directory that was resolved before and is held since; it was below the
+// root then.)
 //
 // Cheap to move, safe from many threads; its children may outlive it.
 class Root {
@@ -64,7 +67,8 @@ class Root {
   Result<void> MakeSymlink(std::string_view path,
                            const std::string& target) const;
 
-  // Makes each missing directory of `path`; an existing one is kept.
+  // Makes each missing directory of `path`; an existing one is kept, anything
+  // else that exists is kAlreadyExists.
   Result<void> MakeDirectories(std::string_view path, uint32_t mode) const;
 
   Links links() const;

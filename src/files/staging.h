@@ -19,9 +19,9 @@ struct Destination {
   static Result<Destination> Resolve(const std::string& path);
 };
 
-// A new directory ".casemate-staging-…" (0700) beside the destination, locked
-// by flock while its process lives. Not published, it removes itself and all
-// in it. The Destination must outlive it.
+// A new directory ".casemate-staging-…" beside the destination, locked by flock
+// while its process lives. Its mode is 0700 until somebody sets another. Not
+// published, it removes itself and all in it. The Destination must outlive it.
 class Staging {
  public:
   // Also removes staging directories beside it whose processes are dead.
@@ -36,7 +36,8 @@ class Staging {
 
   // Renames the directory to the destination's name, which must be absent or
   // an empty directory (kAlreadyExists). With `replace`, an existing directory
-  // changes places with it atomically and is then removed.
+  // changes places with it atomically and is then removed; if it cannot be, it
+  // stays beside it for the next Create to remove.
   Result<void> Publish(const Context& ctx, bool replace);
 
   // Syncs the filesystem it lies on: content first, before Publish; or the
@@ -46,6 +47,9 @@ class Staging {
  private:
   Staging(const Destination& destination, std::string name, Directory held,
           Root root);
+
+  Result<void> Appear();
+  Result<void> Exchange(const Context& ctx);
 
   const Destination* destination_;
   std::string name_;  // Empty once published.
