@@ -7,10 +7,10 @@ namespace casemate {
 
 // How far a transfer has come. Sizes are uncompressed bytes.
 struct Progress {
-  int64_t files_found = 0;        // Known so far; grows until totals_known.
+  int64_t files_found = 0;  // Known so far; grows until totals_known.
   int64_t bytes_found = 0;
   bool totals_known = false;
-  int64_t files_done = 0;         // Read and digested, or written and verified.
+  int64_t files_done = 0;  // Read and digested, or written and verified.
   int64_t bytes_done = 0;
   int64_t bytes_transferred = 0;  // Really moved to or from the store.
   bool finished = false;          // The last call; made exactly once.

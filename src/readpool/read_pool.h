@@ -17,9 +17,12 @@
 namespace casemate::readpool {
 
 struct ReadPoolOptions {
-  int readers = 0;                      // 0: max(2, cores).
-  int64_t buffer_bytes = 256 << 10;     // For each reader; 64–256 KiB.
-  int blocking_threads = 64;            // Upper bound of the blocking lane.
+  int readers = 0;                  // 0: max(2, cores).
+  int64_t buffer_bytes = 64 << 10;  // For each reader; less if the budget is
+                                    // small, but at least 16 KiB.
+  int blocking_threads = 64;        // Upper bound of the blocking lane: of
+                                    // its threads, and of the files of one
+                                    // call that are open to wait in it.
 };
 
 // A file to read, as the listing of its directory found it.
@@ -31,11 +34,12 @@ struct FileRequest {
 
 // A file that was read to its end and did not change meanwhile. Files of at
 // most CallOptions::keep_bytes stay in memory; of larger ones, only the digest.
+// A file that says it is empty and is not, as below /proc, must be small.
 struct FileDigest {
   Digest digest;
-  files::Stat stat;           // What a Source must find again.
-  std::optional<Blob> blob;   // Set for small files; verified.
-  work::Lease lease;          // Of the budget, for the blob's memory.
+  files::Stat stat;          // What a Source must find again.
+  std::optional<Blob> blob;  // Set for small files; verified.
+  work::Lease lease;         // Of the budget, for the blob's memory.
 };
 
 struct Outcome {
@@ -80,9 +84,13 @@ class ReadCall {
   virtual ~ReadCall() = default;
 
   // Whether the budget has room for `files` now; takes it if so and queues
-  // them. False leaves `files` untouched. A first request always passes when
-  // nothing of this call is outstanding, so that progress never stops.
+  // them. False leaves `files` untouched.
   virtual bool TryAdd(std::vector<FileRequest>& files) = 0;
+
+  // The same, but waits for the room. For a caller that holds no lease of the
+  // budget, not even in outcomes of this call, because it might wait for
+  // itself.
+  virtual Result<void> WaitAndAdd(std::vector<FileRequest>& files) = 0;
 
   // Files queued or read whose outcome was not yet handed out.
   virtual size_t outstanding() const = 0;
@@ -91,7 +99,8 @@ class ReadCall {
   virtual std::vector<Outcome> Take() = 0;
 
   // The same, but waits for at least one; empty only if nothing is
-  // outstanding. Fails as ctx says.
+  // outstanding. Fails as ctx says; the files that are still outstanding then
+  // have no outcome.
   virtual Result<std::vector<Outcome>> Wait() = 0;
 };
 
