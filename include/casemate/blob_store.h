@@ -39,7 +39,8 @@ class BlobStore {
 
   // Stores what `source` yields, in whichever encoding its readers name. May
   // open it again, at any offset, to retry or to resume. On return the blob is
-  // visible to Get and FindMissing. kDataLoss if the bytes do not match.
+  // visible to Get and FindMissing. kDataLoss if the bytes do not match; a
+  // store that has the blob already need not look at them.
   virtual Result<void> Put(const Context& ctx, const Digest& digest,
                            const Source& source) = 0;
 

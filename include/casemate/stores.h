@@ -37,9 +37,12 @@ struct VerifyReport {
 };
 
 struct GcOptions {
-  int64_t max_bytes = INT64_MAX;  // Keep at most this much,
-  int64_t older_than_seconds = 0;  // and remove what is unused for longer (0: no
-                                   // such limit); least recently used first.
+  int64_t max_bytes = INT64_MAX;   // Keep at most this much,
+  int64_t older_than_seconds = 0;  // and remove what is unused for longer (0:
+                                   // no such limit); least recently used first.
+  // Seconds since the epoch. What was used since then stays, even above
+  // max_bytes: a push does not collect the tree that it has just stored.
+  int64_t spare_used_since = INT64_MAX;
   bool dry_run = false;
 };
 
@@ -51,6 +54,9 @@ class DiskStore : public BlobStore {
   // if it is not a store and not empty, or if gc or verify hold it.
   static Result<std::unique_ptr<DiskStore>> Open(const std::string& folder,
                                                  DiskStoreOptions options = {});
+
+  // The folder, as it was given to Open.
+  virtual const std::string& folder() const = 0;
 
   // Bytes held, as far as is known without looking: exact after Gc, and kept
   // up by writers since.

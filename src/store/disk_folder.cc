@@ -1,0 +1,135 @@
+#include "store/disk_folder.h"
+
+#include <filesystem>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/try.h"
+#include "casemate/bytes.h"
+#include "files/atomic_file.h"
+#include "files/error.h"
+#include "store/disk_layout.h"
+#include "store/file_lock.h"
+
+namespace casemate::store {
+namespace {
+
+constexpr std::string_view kVersionLine = "casemate disk store 1\n";
+constexpr std::string_view kNewVersion = "VERSION-";  // And a random number.
+constexpr uint32_t kFolderMode = 0777;                // Both less the umask.
+constexpr uint32_t kFileMode = 0444;
+
+Error Refused(const std::string& path, const std::string& why) {
+  return {Code::kFailedPrecondition,
+          "open store " + files::Printable(path) + ": " + why};
+}
+
+// kNotFound if there is none.
+Result<std::string> ReadVersion(const files::Root& root) {
+  ASSIGN_OR_RETURN(const files::File file, root.OpenFile(kVersionFile));
+  std::string line(2 * kVersionLine.size(), '\0');
+  ASSIGN_OR_RETURN(const size_t size,
+                   file.ReadAt(0, std::as_writable_bytes(std::span(line))));
+  line.resize(size);
+  return line;
+}
+
+// So that a mistyped path does no harm.
+Result<void> RequireEmpty(const std::string& path,
+                          const files::Directory& top) {
+  ASSIGN_OR_RETURN(const auto entries, top.List({}));
+  for (const files::Entry& entry : entries) {
+    if (entry.name.starts_with(kNewVersion) || entry.name == kVersionFile) {
+      continue;  // Another process is making the store.
+    }
+    return Refused(path, "it is not a store, and not empty: it contains \"" +
+                             files::Printable(entry.name) + "\"");
+  }
+  return {};
+}
+
+// Several processes may do this at once; one of them wins.
+Result<void> WriteVersion(const files::Directory& top, bool durable) {
+  const std::string name = files::RandomName(kNewVersion);
+  ASSIGN_OR_RETURN(files::OutputFile file, top.CreateFile(name, kFileMode));
+  auto written = file.Write(AsBytes(kVersionLine));
+  if (written && durable) written = file.Sync();
+  if (written) written = file.Close();
+  if (written)
+    written = top.Rename(name, top, kVersionFile, files::Replace::kNo);
+  if (!written) (void)top.Unlink(name);
+  if (!written && written.error().code != Code::kAlreadyExists) return written;
+  return {};
+}
+
+Result<void> CheckVersion(const std::string& path, const files::Root& root,
+                          const files::Directory& top, bool durable) {
+  auto version = ReadVersion(root);
+  if (!version && version.error().code == Code::kNotFound) {
+    RETURN_IF_ERROR(RequireEmpty(path, top));
+    RETURN_IF_ERROR(WriteVersion(top, durable));
+    version = ReadVersion(root);
+  }
+  if (!version) return std::move(version).error();
+  if (*version == kVersionLine) return {};
+  return Refused(
+      path, "its layout \"" +
+                files::Printable(version->substr(0, version->find('\n'))) +
+                "\" is not known to this program, which knows \"" +
+                std::string(kVersionLine.substr(0, kVersionLine.size() - 1)) +
+                "\"");
+}
+
+Result<files::Descriptor> TakeLock(const std::string& path,
+                                   const files::Directory& top) {
+  ASSIGN_OR_RETURN(files::Descriptor lock, OpenLockFile(top, kLockFile));
+  ASSIGN_OR_RETURN(const bool locked, TryLock(lock, LockMode::kShared));
+  if (!locked) return Refused(path, "gc or verify is running in it");
+  return lock;
+}
+
+Result<void> MakeFolders(const files::Directory& top, bool durable) {
+  bool made = false;
+  for (const char* const name : {kBlobs, kTemporary, kDamaged}) {
+    auto result = top.MakeDirectory(name, kFolderMode);
+    if (result) made = true;
+    if (!result && result.error().code != Code::kAlreadyExists) return result;
+  }
+  if (made && durable) return top.SyncFilesystem();
+  return {};
+}
+
+}  // namespace
+
+Result<DiskFolder> OpenDiskFolder(const std::string& path, bool durable) {
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  if (error) {
+    Error made = files::SystemError(error.value(), "make store folder", path);
+    // A path that cannot be made is not an absent blob.
+    if (made.code == Code::kNotFound) made.code = Code::kFailedPrecondition;
+    return made;
+  }
+  ASSIGN_OR_RETURN(files::Root root, files::Root::Open(path));
+  ASSIGN_OR_RETURN(files::Directory top, root.OpenDirectory(""));
+  RETURN_IF_ERROR(CheckVersion(path, root, top, durable));
+  ASSIGN_OR_RETURN(files::Descriptor lock, TakeLock(path, top));
+  RETURN_IF_ERROR(MakeFolders(top, durable));
+  return DiskFolder{std::move(root), std::move(top), std::move(lock)};
+}
+
+Result<void> LockAlone(const DiskFolder& folder) {
+  ASSIGN_OR_RETURN(const bool alone,
+                   TryLock(folder.lock, LockMode::kExclusive));
+  if (alone) return {};
+  RETURN_IF_ERROR(LockShared(folder));  // flock gave the shared one up.
+  return Error{Code::kFailedPrecondition,
+               "the store is in use by another process"};
+}
+
+Result<void> LockShared(const DiskFolder& folder) {
+  return WaitLock(folder.lock, LockMode::kShared);
+}
+
+}  // namespace casemate::store

@@ -1,0 +1,62 @@
+// MemoryStore: blobs in memory, for tests and as a tier.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <unordered_map>
+
+#include "base/mutex.h"
+#include "casemate/blob_store.h"
+#include "store/partial_writes.h"
+
+namespace casemate::store {
+
+// Keeps the Bytes it is given by reference, and hands them out so: nothing is
+// copied or hashed for a blob that is verified. Nothing is ever evicted.
+class MemoryStore : public BlobStore {
+ public:
+  // Beyond `max_bytes` of blobs, kResourceExhausted.
+  explicit MemoryStore(int64_t max_bytes = INT64_MAX);
+  ~MemoryStore() override;
+
+  Result<std::vector<Digest>> FindMissing(
+      const Context& ctx, std::span<const Digest> digests) override;
+  Result<std::unique_ptr<Reader>> Get(const Context& ctx, const Digest& digest,
+                                      int64_t offset) override;
+  Result<void> Put(const Context& ctx, const Digest& digest,
+                   const Source& source) override;
+  Result<std::unique_ptr<Writer>> StartWrite(const Context& ctx,
+                                             const Digest& digest,
+                                             std::string_view id) override;
+  std::vector<Result<Blob>> GetMany(const Context& ctx,
+                                    std::span<const Digest> digests) override;
+  std::vector<Result<void>> PutMany(const Context& ctx,
+                                    std::span<const Blob> blobs) override;
+
+ private:
+  class Unfinished;
+
+  // So that threads rarely meet on one lock.
+  struct Shard {
+    mutable base::Mutex mutex;
+    std::unordered_map<Digest, Bytes> blobs GUARDED_BY(mutex);
+  };
+  static constexpr size_t kShards = 64;
+
+  Shard& ShardOf(const Digest& digest);
+  bool Has(const Digest& digest);
+  Result<Bytes> Find(const Digest& digest);
+  Error Full(const Digest& digest) const;
+  Result<void> CheckRoom(const Digest& digest) const;
+
+  // `bytes` have been verified.
+  Result<void> Keep(const Digest& digest, Bytes bytes);
+
+  const int64_t max_bytes_;
+  std::atomic<int64_t> bytes_ = 0;
+  std::array<Shard, kShards> shards_;
+  PartialWrites partial_writes_;
+};
+
+}  // namespace casemate::store
