@@ -19,11 +19,11 @@ namespace casemate::tree {
 
 struct CaptureOptions {
   DigestFunction function = DigestFunction::kSha256;
-  Filter filter;
+  Filter filter = {};
   int max_depth = 8192;          // Of directories below the root; deeper fails.
   bool one_file_system = false;  // Mount points are skipped.
   bool record_properties = false;  // mtime and mode, as NodeProperties.
-  int64_t keep_bytes = 1 << 20;  // Larger files become a LargeFile.
+  int64_t keep_bytes = 1 << 20;    // Larger files become a LargeFile.
 };
 
 // What Capture finds, in the order it becomes known.
@@ -79,8 +79,8 @@ using CaptureItem =
 // One thread. `root`, `pool` and `ctx` must outlive it.
 class Capture {
  public:
-  Capture(const Context& ctx, const files::Root& root,
-          readpool::ReadPool& pool, CaptureOptions options,
+  Capture(const Context& ctx, const files::Root& root, readpool::ReadPool& pool,
+          CaptureOptions options,
           std::shared_ptr<readpool::ProgressFeed> feed = nullptr);
   ~Capture();
 
@@ -93,6 +93,10 @@ class Capture {
   // Failed or Reread can bring more.
   Result<bool> WaitForReaders();
 
+  // Waits for the budget to have room for more files. Only for a consumer that
+  // holds none of it itself, with nothing else left to wait for.
+  Result<void> WaitForRoom();
+
   // For LargeFile::token, once each. Reread digests the file again, and at the
   // third time makes it a FailedEntry. Failed leaves it out; it is reported as
   // a FailedEntry item.
@@ -101,7 +105,7 @@ class Capture {
   void Reread(uint64_t token);
 
  private:
-  struct State;
+  class State;
   std::unique_ptr<State> state_;
 };
 

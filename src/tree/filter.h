@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "casemate/result.h"
+#include "tree/glob.h"
 
 namespace casemate::tree {
 
@@ -17,7 +18,8 @@ namespace casemate::tree {
 //   ? [a-z]    one character, never '/'
 // A directory that is excluded is not entered, so what lies below it cannot be
 // included again. If there are only includes, all that matches none of them is
-// excluded, directories excepted: they are entered in search of matches.
+// excluded; directories excepted: they are entered in search of matches, and
+// one that matches brings all that lies below it. docs/filters.md has the rest.
 class Filter {
  public:
   struct Rule {
@@ -30,11 +32,23 @@ class Filter {
   // kInvalidArgument names the pattern that cannot be read.
   static Result<Filter> Make(std::vector<Rule> rules);
 
-  // Whether the entry at `path`, relative to the root, takes part.
+  // Whether it takes everything, so that nobody need ask.
+  bool empty() const { return rules_.empty(); }
+
+  // Whether the entry at `path`, relative to the root, takes part. Its parents
+  // are known to.
   bool Takes(std::string_view path, bool is_directory) const;
 
  private:
-  // Left to the implementation.
+  struct Compiled {
+    bool include;
+    Glob glob;
+  };
+
+  bool Included(std::string_view path) const;
+
+  std::vector<Compiled> rules_;
+  bool only_includes_ = false;
 };
 
 }  // namespace casemate::tree

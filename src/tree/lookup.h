@@ -10,6 +10,13 @@
 
 namespace casemate::tree {
 
+// No Directory message above this is fetched unless a caller says otherwise.
+inline constexpr int64_t kMaxDirectoryBytes = 64 << 20;
+
+// The Directory in `blob`, which a store gave for `expected`. kDataLoss unless
+// it is that blob.
+Result<Directory> DecodeBlob(const Blob& blob, const Digest& expected);
+
 // The Directory under `digest`, fetched and checked.
 Result<Directory> FetchDirectory(const Context& ctx, BlobStore& store,
                                  const Digest& digest);

@@ -11,15 +11,18 @@
 #include "casemate/blob_store.h"
 #include "casemate/context.h"
 #include "tree/directory.h"
+#include "tree/lookup.h"
 
 namespace casemate::tree {
 
+class Graph;
+
 struct PlanLimits {
-  int max_depth = 8192;                 // Of directories below the root.
-  int64_t max_entries = 10'000'000;     // Expanded: a shared subtree counts at
-                                        // each place where it stands.
-  int64_t max_bytes = INT64_MAX;        // Of all files, expanded.
-  int64_t max_directory_bytes = 64 << 20;  // Of one Directory message.
+  int max_depth = 8192;              // Of directories below the root.
+  int64_t max_entries = 10'000'000;  // Expanded: a shared subtree counts at
+                                     // each place where it stands.
+  int64_t max_bytes = INT64_MAX;     // Of all files, expanded.
+  int64_t max_directory_bytes = kMaxDirectoryBytes;  // Of one message.
 };
 
 struct PlanTotals {
@@ -37,6 +40,9 @@ struct PlanTotals {
 // (kResourceExhausted) at the cost of the graph alone.
 class Plan {
  public:
+  Plan(Plan&&) noexcept = default;
+  Plan& operator=(Plan&&) noexcept = default;
+
   // kNotFound names the directory that is missing, and its path;
   // kInvalidArgument the rule that is broken; kDataLoss a wrong digest.
   static Result<Plan> Fetch(const Context& ctx, BlobStore& store,
@@ -46,8 +52,8 @@ class Plan {
 
   // A directory at one place in the tree. Places are listed parents first.
   struct Place {
-    uint32_t parent = 0;          // Index into places(); the root's is 0.
-    std::string_view name;        // Empty for the root.
+    uint32_t parent = 0;    // Index into places(); the root's is 0.
+    std::string_view name;  // Empty for the root.
     const Directory* directory = nullptr;
   };
 
@@ -72,9 +78,14 @@ class Plan {
   const std::vector<Content>& contents() const { return contents_; }
 
  private:
-  // Left to the implementation.
+  Plan() = default;
+  void ListPlaces(const Graph& graph);
+  void ListContents();
+
   PlanTotals totals_;
+  std::vector<Directory> directories_;  // Distinct; places_ point into it,
   std::vector<Place> places_;
+  std::vector<Target> targets_;  // and contents_ into this.
   std::vector<Content> contents_;
 };
 
