@@ -26,15 +26,15 @@ struct PullOptions {
   int max_depth = 8192;
   int64_t max_entries = 10'000'000;
   int64_t max_bytes = INT64_MAX;
-  std::shared_ptr<ProgressListener> listener;  // May be null.
+  std::shared_ptr<ProgressListener> listener = nullptr;  // May be null.
 };
 
 struct PullResult {
   int64_t files = 0;
   int64_t directories = 0;
   int64_t symlinks = 0;
-  int64_t bytes = 0;            // Of all files.
-  int64_t bytes_fetched = 0;    // Each distinct content once.
+  int64_t bytes = 0;          // Of all files.
+  int64_t bytes_fetched = 0;  // Each distinct content once.
   std::vector<EntryError> failed;
 };
 

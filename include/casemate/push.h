@@ -32,13 +32,13 @@ struct PathRule {
 
 struct PushOptions {
   DigestFunction function = DigestFunction::kSha256;
-  std::vector<PathRule> rules;     // The last match wins.
-  bool follow_symlinks = false;    // Links stand for their targets.
+  std::vector<PathRule> rules = {};  // The last match wins.
+  bool follow_symlinks = false;      // Links stand for their targets.
   bool one_file_system = false;
-  bool preserve = false;           // Record modes and times in the tree.
-  bool dry_run = false;            // Digest, ask what is missing, store nothing.
+  bool preserve = false;  // Record modes and times in the tree.
+  bool dry_run = false;   // Digest, ask what is missing, store nothing.
   int max_depth = 8192;
-  std::shared_ptr<ProgressListener> listener;  // May be null.
+  std::shared_ptr<ProgressListener> listener = nullptr;  // May be null.
 };
 
 struct PushResult {
@@ -46,9 +46,11 @@ struct PushResult {
   int64_t files = 0;
   int64_t directories = 0;
   int64_t symlinks = 0;
-  int64_t bytes = 0;           // Of all files.
-  int64_t blobs_stored = 0;    // That the store lacked,
-  int64_t bytes_stored = 0;    // and their bytes.
+  int64_t bytes = 0;         // Of all files.
+  // What the store lacked. Equal files count once, unless they were stored at
+  // the very same time.
+  int64_t blobs_stored = 0;
+  int64_t bytes_stored = 0;
   std::vector<EntryError> failed;
   std::vector<SkippedPath> skipped;
 };

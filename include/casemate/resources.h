@@ -7,8 +7,10 @@
 namespace casemate {
 
 struct ResourceOptions {
-  int64_t memory_bytes = 64 << 20;  // Buffers and file content in flight;
-                                    // at least 4 MiB.
+  static constexpr int64_t kLeastMemory = 4 << 20;
+
+  // Buffers and file content in flight. Less than kLeastMemory counts as that.
+  int64_t memory_bytes = 64 << 20;
   int jobs = 0;  // Store operations at once; 0: chosen from the cores.
 };
 
