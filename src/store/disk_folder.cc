@@ -67,9 +67,12 @@ Result<void> CheckVersion(const std::string& path, const files::Root& root,
                           const files::Directory& top, bool durable) {
   auto version = ReadVersion(root);
   if (!version && version.error().code == Code::kNotFound) {
-    RETURN_IF_ERROR(RequireEmpty(path, top));
-    RETURN_IF_ERROR(WriteVersion(top, durable));
+    const auto empty = RequireEmpty(path, top);
+    if (empty) RETURN_IF_ERROR(WriteVersion(top, durable));
     version = ReadVersion(root);
+    // What is in it may be a store that another process has just made: its
+    // VERSION came first.
+    if (!version && !empty) return empty.error();
   }
   if (!version) return std::move(version).error();
   if (*version == kVersionLine) return {};

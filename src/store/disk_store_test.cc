@@ -131,6 +131,19 @@ TEST(DiskStore, TakesAnEmptyFolderAndOneWhereMakingItWasCutShort) {
   EXPECT_TRUE(DiskStore::Open(dir.path()));
 }
 
+TEST(DiskStore, MayBeMadeByTwoProcessesAtOnce) {
+  StoreFolder folder;
+  std::unique_ptr<DiskStore> other;  // Made when ours has found no VERSION yet.
+  files::sys::FaultInjector meanwhile(
+      {.before = [&](const files::sys::Call& call) {
+        if (call.name == "getdents64" && !other) other = folder.Open();
+      }});
+  const auto ours = folder.TryOpen();
+  ASSERT_TRUE(ours) << ours.error().message;
+  const Digest digest = MustPut(*other, "hello");
+  EXPECT_EQ(MustRead(**ours, digest), "hello");
+}
+
 TEST(DiskStore, IsNotDisturbedByForeignFiles) {
   StoreFolder folder;
   const auto store = folder.Open();
