@@ -13,6 +13,7 @@
 
 #include "casemate/bytes.h"
 #include "files/attack_scene.h"
+#include "files/file_cursor.h"
 #include "files/for_test.h"
 #include "files/resolve.h"
 #include "files/sys.h"
@@ -69,6 +70,27 @@ void ReadRound(const AttackScene& scene, const Root& root, Tally& tally) {
   }
 }
 
+// Opens the same files again and again with a cursor, which does it in the
+// directory that it holds.
+void NeighboursRound(const AttackScene& scene, const Root& root, Tally& tally) {
+  for (const char* const path : {"a/d/f", "a/f"}) {
+    const auto stat = root.StatPath(path);
+    if (!tally.Count(stat)) continue;
+    FileCursor honest, prying;
+    for (int i = 0; i < 8; ++i) {
+      const auto file = honest.OpenFile(root, path, *stat);
+      if (tally.Count(file) && (scene.IsSecret(file->stat()) ||
+                                ContentOf(*file) != AttackScene::kInside)) {
+        tally.leak = "open of a neighbour";
+      }
+      // Not saved by the check of the inode.
+      if (tally.Count(prying.OpenFile(root, path, scene.secret()))) {
+        tally.leak = "open of a neighbour";
+      }
+    }
+  }
+}
+
 // Creates, and removes again from the real directory: what is not there was
 // made elsewhere.
 void WriteRound(const AttackScene& scene, const Root& root, Tally& tally) {
@@ -92,6 +114,7 @@ void WriteRound(const AttackScene& scene, const Root& root, Tally& tally) {
 }
 
 constexpr Deed kRead = {ReadRound, 100};
+constexpr Deed kReadNeighbours = {NeighboursRound, 30};
 constexpr Deed kWrite = {WriteRound, 1};
 
 // What is wrong with `opens` opens under attack; nothing should be.
@@ -138,6 +161,12 @@ TEST(Attack, NeverReadsOutsideWithOpenat2) {
   EXPECT_EQ(outcome, "");
 }
 
+TEST(Attack, NeverReadsNeighboursOutsideWithOpenat2) {
+  const std::string outcome = AttackOpenat2(kReadNeighbours, 200 * kThousand);
+  if (outcome == "no openat2") GTEST_SKIP() << "this kernel has no openat2";
+  EXPECT_EQ(outcome, "");
+}
+
 TEST(Attack, NeverWritesOutsideWithOpenat2) {
   const std::string outcome = AttackOpenat2(kWrite, 100 * kThousand);
   if (outcome == "no openat2") GTEST_SKIP() << "this kernel has no openat2";
@@ -146,6 +175,10 @@ TEST(Attack, NeverWritesOutsideWithOpenat2) {
 
 TEST(Attack, NeverReadsOutsideWhereOpenat2IsUnknown) {
   EXPECT_EQ(AttackFiltered(kRead, ENOSYS, 250 * kThousand), "");
+}
+
+TEST(Attack, NeverReadsNeighboursOutsideWhereOpenat2IsUnknown) {
+  EXPECT_EQ(AttackFiltered(kReadNeighbours, ENOSYS, 100 * kThousand), "");
 }
 
 TEST(Attack, NeverWritesOutsideWhereOpenat2IsUnknown) {
@@ -178,6 +211,17 @@ bool NaiveReadLeaks(const AttackScene& scene) {
          scene.IsSecret(FromSystem(stat));
 }
 
+// As a cursor would that trusted the name once it holds the directory.
+bool NaiveNeighbourLeaks(const AttackScene& scene) {
+  if (!LooksHarmless(scene.root() + "/a/f")) return false;
+  const Directory held = MustHold(scene.root() + "/a");
+  const Descriptor opened(
+      openat(held.descriptor().get(), "f", O_RDONLY | O_CLOEXEC));
+  struct stat stat;
+  return opened && fstat(opened.get(), &stat) == 0 &&
+         scene.IsSecret(FromSystem(stat));
+}
+
 bool NaiveWriteLeaks(const AttackScene& scene) {
   const std::string directory = scene.root() + "/a/d";
   if (!LooksHarmless(directory)) return false;
@@ -199,6 +243,10 @@ bool LeaksUnderAttack(Function naive) {
 
 TEST(Attack, BitesCodeThatLooksBeforeItReads) {
   EXPECT_TRUE(LeaksUnderAttack(NaiveReadLeaks));
+}
+
+TEST(Attack, BitesCodeThatTrustsANameInADirectoryItHolds) {
+  EXPECT_TRUE(LeaksUnderAttack(NaiveNeighbourLeaks));
 }
 
 TEST(Attack, BitesCodeThatLooksBeforeItWrites) {

@@ -87,8 +87,9 @@ Result<Step> FileReader::Advance(const Job& job, Task& task, Outcome& outcome) {
 }
 
 Result<void> FileReader::Open(const Job& job, Task& task) {
-  ASSIGN_OR_RETURN(files::File file,
-                   job.root.OpenFile(task.request.path, task.request.expected));
+  ASSIGN_OR_RETURN(
+      files::File file,
+      cursor_.OpenFile(job.root, task.request.path, task.request.expected));
   const int64_t size = file.stat().size;
   if (size != task.request.expected.size) {
     Resize(job, task, Cost(file.stat(), job.options));

@@ -11,6 +11,7 @@
 #include "casemate/bytes.h"
 #include "digest/hasher.h"
 #include "files/file.h"
+#include "files/file_cursor.h"
 #include "readpool/read_pool.h"
 
 namespace casemate::readpool {
@@ -71,6 +72,10 @@ class FileReader {
   // Reads a slice of `task`. `outcome` is set only with kDone.
   Step Read(const Job& job, Task& task, Outcome& outcome);
 
+  // Forgets what it has learnt of where the last tasks' files are. To be called
+  // before one of another job, and before it waits.
+  void EndSlice() { cursor_.Reset(); }
+
  private:
   Result<Step> Advance(const Job& job, Task& task, Outcome& outcome);
   Result<void> Open(const Job& job, Task& task);
@@ -83,6 +88,7 @@ class FileReader {
 
   const std::span<std::byte> buffer_;
   std::optional<digest::Hasher> spare_;
+  files::FileCursor cursor_;
 };
 
 }  // namespace casemate::readpool

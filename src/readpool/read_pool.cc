@@ -127,6 +127,7 @@ void Work(Scheduler& scheduler, FileReader reader) {
       }
     }
     slice.tasks.clear();
+    reader.EndSlice();
   }
 }
 

@@ -61,8 +61,12 @@ bool IsRead(const Call& call) {
 // Where the filesystem does not know RWF_NOWAIT, a pread follows.
 bool BeginsRead(const Call& call) { return call.name == "preadv2"; }
 
+bool IsOpen(const Call& call) {
+  return call.name == "openat" || call.name == "openat2";
+}
+
 bool IsOpenOf(const Call& call, const std::string& name) {
-  return (call.name == "openat" || call.name == "openat2") && call.path == name;
+  return IsOpen(call) && call.path == name;
 }
 
 // Makes it seem that nothing of these files is in the page cache.
@@ -86,6 +90,8 @@ class ReadPoolTest : public ::testing::Test {
   }
 
   void Write(const std::string& name, const std::string& content) {
+    const std::filesystem::path path = dir_ / name;
+    std::filesystem::create_directories(path.parent_path());
     WriteFile(dir_ / name, content);
   }
   FileRequest Request(const std::string& name, uint64_t cookie = 0) {
@@ -460,6 +466,44 @@ TEST_F(ReadPoolTest, AHugeFileLetsOthersPass) {
   EXPECT_LE(turn, 8);  // Of 40 reads, by the two first slices.
 }
 
+TEST_F(ReadPoolTest, OpensTheFilesOfADirectoryInIt) {
+  std::vector<std::string> names;
+  for (int i = 0; i < 64; ++i) {
+    Write(names.emplace_back("d/" + std::to_string(i)), "m");
+  }
+  const auto requests = Requests(names);
+  std::atomic<int> from_root = 0;
+  FaultInjector watch({.before = [&](const Call& call) {
+    if (IsOpen(call)) from_root += std::string(call.path).starts_with("d");
+  }});
+  ReadPool pool(budget_, {.readers = 1});
+  for (const Outcome& each : Read(pool, requests)) EXPECT_TRUE(each.file);
+  EXPECT_LE(from_root, 2 * 10);  // A file and its directory in each slice.
+}
+
+TEST_F(ReadPoolTest, ADirectoryThatBecomesALinkLeadsNowhere) {
+  std::vector<std::string> names;
+  for (int i = 0; i < 64; ++i) {
+    Write(names.emplace_back("d/" + std::to_string(i)), "inside");
+    Write("elsewhere/" + std::to_string(i), "outside");
+  }
+  const auto requests = Requests(names);
+  int opens = 0;
+  FaultInjector attacker({.before = [&](const Call& call) {
+    if (!IsOpen(call) || ++opens != 5) return;
+    std::filesystem::rename(dir_ / "d", dir_ / "old");
+    std::filesystem::create_symlink("elsewhere", dir_ / "d");
+  }});
+  ReadPool pool(budget_, {.readers = 1});
+  size_t read = 0;
+  for (const Outcome& each : Read(pool, requests)) {
+    if (!each.file) continue;
+    EXPECT_EQ(each.file->digest, DigestOf("inside"));
+    ++read;
+  }
+  EXPECT_LE(read, 32u);  // What was under way in a directory that was held.
+}
+
 TEST_F(ReadPoolTest, ServesManyCallsAtOnce) {
   std::vector<std::string> names;
   for (int i = 0; i < 100; ++i) {
@@ -647,14 +691,15 @@ TEST_F(ReadPoolTest, SurvivesTheFailureOfAnySystemCall) {
   Write("a", "A");
   Write("b", Content(300'000));
   Write("c", "");
-  const auto requests = Requests({"a", "b", "c"});
+  for (const char* const name : {"d/1", "d/2", "d/3"}) Write(name, name);
+  const auto requests = Requests({"a", "b", "c", "d/1", "d/2", "d/3"});
   for (const bool for_good : {false, true}) {
     bool fired = true;
     for (int nth = 1; fired; ++nth) {
       FaultInjector faults({.nth = nth, .error = EIO, .for_good = for_good});
       ReadPool pool(budget_, {.readers = 1, .buffer_bytes = 64 << 10});
       const auto outcomes = Read(pool, requests, {.keep_bytes = 100'000});
-      EXPECT_EQ(outcomes.size(), 3u);
+      EXPECT_EQ(outcomes.size(), 6u);
       for (const Outcome& each : outcomes) {
         if (!each.file) continue;
         EXPECT_EQ(each.file->digest,
