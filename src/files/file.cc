@@ -83,8 +83,12 @@ Result<size_t> File::TryReadAt(int64_t offset,
   if (got > 0 || (got == 0 && offset >= stat_.size)) {
     return static_cast<size_t>(got);
   }
-  if (got < 0 && errno == EAGAIN)
+  if (got < 0 && errno == EAGAIN) {
     return Error{Code::kUnavailable, "not cached"};
+  }
+  if (got < 0 && errno == EOPNOTSUPP) {
+    return Error{Code::kUnimplemented, "cannot tell what is cached"};
+  }
   return ReadAt(offset, buffer);
 }
 

@@ -26,8 +26,8 @@ class File {
   Result<size_t> ReadAt(int64_t offset, std::span<std::byte> buffer) const;
 
   // The same without waiting for the disk: what the page cache gives at once,
-  // perhaps less than asked and not the end. kUnavailable when that is nothing.
-  // Where the filesystem cannot tell, it reads as ReadAt does.
+  // perhaps less than asked and not the end. kUnavailable when that is nothing,
+  // kUnimplemented where the filesystem cannot tell.
   Result<size_t> TryReadAt(int64_t offset, std::span<std::byte> buffer) const;
 
   // Asks the kernel to read ahead. Never fails, may do nothing.

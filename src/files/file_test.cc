@@ -70,20 +70,24 @@ TEST(File, TriesWithoutWaitingForTheDisk) {
   WriteFile(dir / "a", "cached");
   const File file = MustOpen(dir, "a");
   std::array<std::byte, 16> buffer;
-  EXPECT_EQ(file.TryReadAt(0, buffer).value(), 6u);
+  const auto got = file.TryReadAt(0, buffer);
+  if (!got && got.error().code == Code::kUnimplemented) {
+    GTEST_SKIP() << "the filesystem does not know RWF_NOWAIT";
+  }
+  EXPECT_EQ(got.value(), 6u);
   EXPECT_EQ(file.TryReadAt(6, buffer).value(), 0u);
   FaultInjector cold({.nth = 1, .error = EAGAIN, .counts = Only("preadv2")});
   EXPECT_EQ(file.TryReadAt(0, buffer).error().code, Code::kUnavailable);
 }
 
-TEST(File, ReadsPlainlyWhereTheFilesystemCannotTellWhatItHas) {
+TEST(File, SaysWhereTheFilesystemCannotTellWhatItHas) {
   TempDir dir;
   WriteFile(dir / "a", "content");
   const File file = MustOpen(dir, "a");
   std::array<std::byte, 16> buffer;
   FaultInjector faults(
       {.nth = 1, .error = EOPNOTSUPP, .counts = Only("preadv2")});
-  EXPECT_EQ(file.TryReadAt(0, buffer).value(), 7u);
+  EXPECT_EQ(file.TryReadAt(0, buffer).error().code, Code::kUnimplemented);
 }
 
 TEST(File, ThatCannotBeReadSaysSo) {

@@ -34,19 +34,6 @@ void Report(const Job& job, Reading& reading, int64_t files, int64_t upto) {
   if (job.feed && (files != 0 || bytes != 0)) job.feed->AddDone(files, bytes);
 }
 
-// What is at hand from `offset`. What was waited for and is not there all the
-// same is read at the price of waiting, so that every file gets on.
-Result<size_t> ReadSome(Task& task, int64_t offset,
-                        std::span<std::byte> buffer) {
-  const files::File& file = task.reading->file;
-  auto got = file.TryReadAt(offset, buffer);
-  if (task.awaited && !got && got.error().code == Code::kUnavailable) {
-    got = file.ReadAt(offset, buffer);
-  }
-  if (got) task.awaited = false;
-  return got;
-}
-
 }  // namespace
 
 int64_t Cost(const files::Stat& stat, const CallOptions& options) {
@@ -103,6 +90,25 @@ Result<void> FileReader::Open(const Job& job, Task& task) {
     task.reading->content = Bytes::Share(content, {content.get(), length});
   }
   return {};
+}
+
+// What is at hand from `offset`. What was waited for and is not there all the
+// same is read at the price of waiting, so that every file gets on.
+Result<size_t> FileReader::ReadSome(Task& task, int64_t offset,
+                                    std::span<std::byte> buffer) {
+  const files::File& file = task.reading->file;
+  const uint64_t device = file.stat().device;
+  if (device == untold_) return file.ReadAt(offset, buffer);
+  auto got = file.TryReadAt(offset, buffer);
+  if (!got && got.error().code == Code::kUnimplemented) {
+    untold_ = device;
+    return file.ReadAt(offset, buffer);
+  }
+  if (task.awaited && !got && got.error().code == Code::kUnavailable) {
+    got = file.ReadAt(offset, buffer);
+  }
+  if (got) task.awaited = false;
+  return got;
 }
 
 Result<Step> FileReader::ReadSized(const Job& job, Task& task) {
@@ -197,6 +203,11 @@ Step FileReader::Fail(const Job& job, Task& task, Error error,
   outcome = {task.request.cookie, std::move(task.request.path),
              std::move(error)};
   return Step::kDone;
+}
+
+void FileReader::EndSlice() {
+  cursor_.Reset();
+  untold_.reset();
 }
 
 digest::Hasher FileReader::TakeHasher(DigestFunction function) {

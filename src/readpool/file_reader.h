@@ -74,13 +74,15 @@ class FileReader {
 
   // Forgets what it has learnt of where the last tasks' files are. To be called
   // before one of another job, and before it waits.
-  void EndSlice() { cursor_.Reset(); }
+  void EndSlice();
 
  private:
   Result<Step> Advance(const Job& job, Task& task, Outcome& outcome);
   Result<void> Open(const Job& job, Task& task);
   Result<Step> ReadSized(const Job& job, Task& task);
   Result<Step> ReadUnsized(const Job& job, Task& task);
+  Result<size_t> ReadSome(Task& task, int64_t offset,
+                          std::span<std::byte> buffer);
   Result<void> Finish(const Job& job, Task& task, Outcome& outcome);
   Step Fail(const Job& job, Task& task, Error error, Outcome& outcome);
 
@@ -89,6 +91,7 @@ class FileReader {
   const std::span<std::byte> buffer_;
   std::optional<digest::Hasher> spare_;
   files::FileCursor cursor_;
+  std::optional<uint64_t> untold_;  // Device of files that cannot TryReadAt.
 };
 
 }  // namespace casemate::readpool

@@ -58,9 +58,6 @@ bool IsRead(const Call& call) {
   return call.name == "preadv2" || call.name == "pread";
 }
 
-// Where the filesystem does not know RWF_NOWAIT, a pread follows.
-bool BeginsRead(const Call& call) { return call.name == "preadv2"; }
-
 bool IsOpen(const Call& call) {
   return call.name == "openat" || call.name == "openat2";
 }
@@ -424,9 +421,9 @@ TEST_F(ReadPoolTest, CallsTakeTurns) {
   std::latch added(1);
   std::vector<std::string> order;  // Of the one reader.
   FaultInjector watch({.before = [&](const Call& call) {
-    if (call.name != "preadv2") return;
+    if (!IsOpen(call)) return;
     if (order.empty()) added.wait();
-    order.push_back(NameOf(call));
+    order.push_back(call.path);
   }});
   ReadPool pool(budget_, {.readers = 1});
   const auto first = pool.Start({}, root_, {});
@@ -447,8 +444,8 @@ TEST_F(ReadPoolTest, AHugeFileLetsOthersPass) {
   Write("small", "SMALL");
   std::latch added(1);
   std::vector<std::string> order;
-  FaultInjector watch({.before = [&](const Call& call) {
-    if (call.name != "preadv2") return;
+  FaultInjector watch({.done = [&](const Call& call) {
+    if (!IsRead(call)) return;
     if (order.empty()) added.wait();
     order.push_back(NameOf(call));
   }});
@@ -464,6 +461,22 @@ TEST_F(ReadPoolTest, AHugeFileLetsOthersPass) {
   Drain(*second);
   const auto turn = std::ranges::find(order, "small") - order.begin();
   EXPECT_LE(turn, 8);  // Of 40 reads, by the two first slices.
+}
+
+TEST_F(ReadPoolTest, AsksOnceASliceWhetherTheFilesystemCanTellWhatIsCached) {
+  std::vector<std::string> names;
+  for (int i = 0; i < 64; ++i)
+    Write(names.emplace_back(std::to_string(i)), "m");
+  FaultInjector cannot(
+      {.nth = 1,
+       .error = EOPNOTSUPP,
+       .for_good = true,
+       .counts = [](const Call& call) { return call.name == "preadv2"; }});
+  ReadPool pool(budget_, {.readers = 1});
+  for (const Outcome& each : Read(pool, Requests(names))) {
+    EXPECT_TRUE(each.file);
+  }
+  EXPECT_LE(cannot.calls(), 10);  // Slices of 32, 16, 8 and so on.
 }
 
 TEST_F(ReadPoolTest, OpensTheFilesOfADirectoryInIt) {
@@ -619,7 +632,7 @@ TEST_F(ReadPoolTest, OfAStoppedCallNothingMoreIsRead) {
   std::stop_source source;
   std::atomic<int> reads = 0;
   FaultInjector watch({.before = [&](const Call& call) {
-    if (BeginsRead(call) && ++reads == 3) source.request_stop();
+    if (IsOpen(call) && ++reads == 3) source.request_stop();
   }});
   ReadPool pool(budget_, {.readers = 1});
   const auto call = pool.Start({.stop = source.get_token()}, root_, {});
@@ -637,7 +650,7 @@ TEST_F(ReadPoolTest, TheEndOfACallForgetsWhatIsQueued) {
   std::latch reading(1), go(1);
   std::atomic<int> reads = 0;
   FaultInjector watch({.before = [&](const Call& call) {
-    if (!BeginsRead(call)) return;
+    if (!IsOpen(call)) return;
     if (++reads == 1) reading.count_down();
     go.wait();
   }});
