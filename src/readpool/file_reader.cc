@@ -46,7 +46,7 @@ int64_t Cost(const files::Stat& stat, const CallOptions& options) {
 // one by one, those of an ordinary read-ahead in large folios.)
 void AwaitDisk(Task& task) {
   std::byte probe[1];
-  (void)task.reading->file.ReadAt(task.reading->offset, probe);
+  (void)task.reading->file->ReadAt(task.reading->offset, probe);
   task.awaited = true;  // An error is met again by the reader.
 }
 
@@ -59,7 +59,7 @@ Result<Step> FileReader::Advance(const Job& job, Task& task, Outcome& outcome) {
   if (job.Stopped()) return Step::kStopped;
   if (!task.reading) RETURN_IF_ERROR(Open(job, task));
   Reading& reading = *task.reading;
-  const bool sized = reading.file.stat().size > 0;
+  const bool sized = reading.file->stat().size > 0;
   auto step = sized ? ReadSized(job, task) : ReadUnsized(job, task);
   if (!step && step.error().code == Code::kUnavailable) {
     step = Step::kBlocked;
@@ -81,13 +81,14 @@ Result<void> FileReader::Open(const Job& job, Task& task) {
   if (size != task.request.expected.size) {
     Resize(job, task, Cost(file.stat(), job.options));
   }
-  task.reading = std::make_unique<Reading>(
-      Reading{std::move(file), TakeHasher(job.options.function)});
+  task.reading = TakeReading(job.options.function);
+  task.reading->file = std::move(file);
   if (size > 0 && Kept(size, job.options)) {
     const auto length = static_cast<size_t>(size);
     auto content = std::make_shared_for_overwrite<std::byte[]>(length);
-    task.reading->into = content.get();
-    task.reading->content = Bytes::Share(content, {content.get(), length});
+    std::byte* const into = content.get();
+    task.reading->into = into;
+    task.reading->content = Bytes::Share(std::move(content), {into, length});
   }
   return {};
 }
@@ -96,7 +97,7 @@ Result<void> FileReader::Open(const Job& job, Task& task) {
 // same is read at the price of waiting, so that every file gets on.
 Result<size_t> FileReader::ReadSome(Task& task, int64_t offset,
                                     std::span<std::byte> buffer) {
-  const files::File& file = task.reading->file;
+  const files::File& file = *task.reading->file;
   const uint64_t device = file.stat().device;
   if (device == untold_) return file.ReadAt(offset, buffer);
   auto got = file.TryReadAt(offset, buffer);
@@ -113,7 +114,7 @@ Result<size_t> FileReader::ReadSome(Task& task, int64_t offset,
 
 Result<Step> FileReader::ReadSized(const Job& job, Task& task) {
   Reading& reading = *task.reading;
-  const int64_t size = reading.file.stat().size;
+  const int64_t size = reading.file->stat().size;
   const int64_t end = std::min(size, reading.offset + kSlice);
   while (reading.offset < end) {
     const size_t length =
@@ -161,8 +162,8 @@ Result<Step> FileReader::ReadUnsized(const Job& job, Task& task) {
 
 Result<void> FileReader::Finish(const Job& job, Task& task, Outcome& outcome) {
   Reading& reading = *task.reading;
-  ASSIGN_OR_RETURN(const files::Stat now, reading.file.Restat());
-  if (!files::Unchanged(reading.file.stat(), now)) {
+  ASSIGN_OR_RETURN(const files::Stat now, reading.file->Restat());
+  if (!files::Unchanged(reading.file->stat(), now)) {
     return Error{
         Code::kFailedPrecondition,
         files::Printable(task.request.path) + ": changed while it was read"};
@@ -175,8 +176,7 @@ Result<void> FileReader::Finish(const Job& job, Task& task, Outcome& outcome) {
   }
   file.lease = std::move(task.lease);
   Report(job, reading, 1, reading.offset);
-  spare_ = std::move(reading.hasher);
-  task.reading.reset();
+  PutBack(std::move(task.reading));
   outcome = {task.request.cookie, std::move(task.request.path),
              std::move(file)};
   return {};
@@ -210,13 +210,14 @@ void FileReader::EndSlice() {
   untold_.reset();
 }
 
-digest::Hasher FileReader::TakeHasher(DigestFunction function) {
-  if (!spare_ || spare_->function() != function) {
-    return digest::Hasher(function);
-  }
-  digest::Hasher hasher = std::move(*spare_);
-  spare_.reset();
-  return hasher;
+std::unique_ptr<Reading> FileReader::TakeReading(DigestFunction function) {
+  if (spare_ && spare_->hasher.function() == function) return std::move(spare_);
+  return std::make_unique<Reading>(digest::Hasher(function));
+}
+
+void FileReader::PutBack(std::unique_ptr<Reading> reading) {
+  *reading = Reading(std::move(reading->hasher));
+  spare_ = std::move(reading);
 }
 
 }  // namespace casemate::readpool

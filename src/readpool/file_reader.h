@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 
 #include "casemate/bytes.h"
 #include "digest/hasher.h"
@@ -30,10 +31,13 @@ struct Job {
   }
 };
 
-// A file that is open and was read up to `offset`.
+// A file that is open and was read up to `offset`. A reader uses one again and
+// again, because for a small file making it would cost too much.
 struct Reading {
-  files::File file;
+  explicit Reading(digest::Hasher made) : hasher(std::move(made)) {}
+
   digest::Hasher hasher;
+  std::optional<files::File> file = {};
   Bytes content = {};         // What stays in memory, and
   std::byte* into = nullptr;  // where it is still being written. Else null.
   int64_t offset = 0;
@@ -63,8 +67,7 @@ enum class Step : uint8_t {
   kStopped,  // Its call has ended.
 };
 
-// One reader's means: a buffer, and a hasher that serves one file after the
-// other.
+// One reader's means: a buffer, and what serves one file after the other.
 class FileReader {
  public:
   explicit FileReader(std::span<std::byte> buffer) : buffer_(buffer) {}
@@ -86,10 +89,11 @@ class FileReader {
   Result<void> Finish(const Job& job, Task& task, Outcome& outcome);
   Step Fail(const Job& job, Task& task, Error error, Outcome& outcome);
 
-  digest::Hasher TakeHasher(DigestFunction function);
+  std::unique_ptr<Reading> TakeReading(DigestFunction function);
+  void PutBack(std::unique_ptr<Reading> reading);
 
   const std::span<std::byte> buffer_;
-  std::optional<digest::Hasher> spare_;
+  std::unique_ptr<Reading> spare_;
   files::FileCursor cursor_;
   std::optional<uint64_t> untold_;  // Device of files that cannot TryReadAt.
 };
