@@ -1,7 +1,6 @@
 #include "transfer/uploader.h"
 
 #include <atomic>
-#include <unordered_set>
 #include <utility>
 
 #include "base/try.h"
@@ -60,6 +59,22 @@ class WatchedSource : public Source {
   const Source& source_;
   mutable std::optional<Error> error_;
 };
+
+// Takes from `blobs` those that are `missing`, which names each once and in
+// their order, as FindMissing does.
+Result<std::vector<Blob>> TakeMembers(std::vector<Blob>& blobs,
+                                      const std::vector<Digest>& missing) {
+  std::vector<Blob> members;
+  members.reserve(missing.size());
+  for (Blob& blob : blobs) {
+    if (members.size() == missing.size()) break;
+    if (blob.digest() != missing[members.size()]) continue;
+    members.push_back(std::move(blob));
+  }
+  if (members.size() == missing.size()) return members;
+  return Error{Code::kInternal,
+               "the store says out of order, or unasked, what it lacks"};
+}
 
 }  // namespace
 
@@ -127,20 +142,16 @@ Result<void> Uploader::Start(
   return added;
 }
 
-Result<void> Uploader::StoreBatch(const Context& ctx, const Batch& batch) {
+Result<void> Uploader::StoreBatch(const Context& ctx, Batch& batch) {
   std::vector<Digest> digests;
   digests.reserve(batch.blobs.size());
   for (const Blob& blob : batch.blobs) digests.push_back(blob.digest());
   ASSIGN_OR_RETURN(const std::vector<Digest> missing,
                    store_.FindMissing(ctx, digests));
-  std::unordered_set<Digest> wanted(missing.begin(), missing.end());
-  std::vector<Blob> blobs;
+  ASSIGN_OR_RETURN(const std::vector<Blob> blobs,
+                   TakeMembers(batch.blobs, missing));
   int64_t bytes = 0;
-  for (const Blob& blob : batch.blobs) {
-    if (wanted.erase(blob.digest()) == 0) continue;
-    bytes += blob.digest().size();
-    blobs.push_back(blob);
-  }
+  for (const Blob& blob : blobs) bytes += blob.digest().size();
   if (!options_.dry_run) {
     for (const Result<void>& each : store_.PutMany(ctx, blobs)) {
       RETURN_IF_ERROR(each);

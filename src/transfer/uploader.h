@@ -68,8 +68,7 @@ class Uploader {
   Result<void> Flush();
   Result<void> Start(std::function<Result<void>(const Context&)> upload)
       EXCLUDES(mutex_);
-  Result<void> StoreBatch(const Context& ctx, const Batch& batch)
-      EXCLUDES(mutex_);
+  Result<void> StoreBatch(const Context& ctx, Batch& batch) EXCLUDES(mutex_);
   Result<void> StoreLarge(const Context& ctx, const tree::LargeFile& large)
       EXCLUDES(mutex_);
   void Count(int64_t blobs, int64_t bytes) EXCLUDES(mutex_);
