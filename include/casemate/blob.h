@@ -31,6 +31,15 @@ class Blob {
   const Bytes& bytes() const { return bytes_; }
   bool verified() const { return verified_; }
 
+  // The same blob with its bytes once more as zstd frames, which the caller has
+  // decoded and found to be them. A store that keeps zstd keeps those.
+  Blob WithZstd(Bytes frames) const {
+    Blob blob = *this;
+    blob.zstd_ = std::move(frames);
+    return blob;
+  }
+  const Bytes& zstd() const { return zstd_; }  // Empty if there is none.
+
   // kDataLoss unless the bytes match the digest. Hashes only a claimed blob.
   Result<void> Verify() const;
 
@@ -40,6 +49,7 @@ class Blob {
 
   Digest digest_;
   Bytes bytes_;
+  Bytes zstd_;
   bool verified_ = false;
 };
 

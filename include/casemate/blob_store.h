@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -44,13 +45,16 @@ class BlobStore {
   virtual Result<void> Put(const Context& ctx, const Digest& digest,
                            const Source& source) = 0;
 
-  // The same for bytes that arrive by themselves, as on a server: identity
-  // bytes. A writer left uncommitted may be found again by `id` and continued
-  // at its offset, for a while; an empty `id` cannot. kAborted while another
-  // writer of that `id` is open. The writer must not outlive the store.
+  // The same for bytes that arrive by themselves, as on a server, in
+  // `encoding`; they are decoded and verified once, and a store that keeps zstd
+  // keeps them as they came. A writer left uncommitted may be found again by
+  // `id` and continued at its offset, in either encoding, for a while; an empty
+  // `id` cannot. kAborted while another writer of that `id` is open. The writer
+  // must not outlive the store.
   virtual Result<std::unique_ptr<Writer>> StartWrite(const Context& ctx,
                                                      const Digest& digest,
-                                                     std::string_view id) = 0;
+                                                     std::string_view id,
+                                                     Encoding encoding) = 0;
 
   // Variations for hot paths. The defaults loop over the methods above, so a
   // decorator that does not care need not know them.
@@ -72,6 +76,17 @@ class BlobStore {
                                                      const Digest& digest,
                                                      int64_t offset,
                                                      Accept accept);
+
+  // As GetEncoded, if nothing has to be waited for: the blob is in memory, or
+  // its file's name and first bytes are in the kernel's caches and it has been
+  // verified before. nullopt: ask GetEncoded where waiting is allowed. The
+  // default always says so. Marks the blob as used, like a Get.
+  virtual std::optional<Result<std::unique_ptr<Reader>>> TryGet(
+      const Digest& digest, int64_t offset, Accept accept);
+
+  // Whether none of this store's calls ever waits for a disk or a peer, so that
+  // all of them may be made on a thread that must not block.
+  virtual bool NeverWaits() const { return false; }
 };
 
 }  // namespace casemate

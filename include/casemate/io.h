@@ -4,8 +4,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 
+#include "casemate/bytes.h"
 #include "casemate/context.h"
 #include "casemate/result.h"
 
@@ -33,7 +35,17 @@ class Reader {
   virtual Result<size_t> Read(const Context& ctx,
                               std::span<std::byte> buffer) = 0;
 
-  // What Read's bytes are encoded in.
+  // The same, as bytes of its own, between 1 and `max_bytes` (at least 1) of
+  // them; empty at the end and only there. A reader over memory shares its
+  // blob's bytes. The default reads into a new buffer.
+  virtual Result<Bytes> Next(const Context& ctx, size_t max_bytes);
+
+  // The same, if nothing has to be waited for: no disk, no peer, no long
+  // computation. nullopt: nothing was read, ask Next where waiting is allowed.
+  // The default always says so.
+  virtual std::optional<Result<Bytes>> TryNext(size_t max_bytes);
+
+  // What the bytes are encoded in.
   virtual Encoding encoding() const { return Encoding::kIdentity; }
 };
 
@@ -54,21 +66,27 @@ class Source {
                                                int64_t offset) const = 0;
 };
 
-// Takes a blob's bytes as they arrive. One thread at a time.
+// Takes a blob's bytes as they arrive, in the encoding that it was started
+// with. One thread at a time.
 class Writer {
  public:
   virtual ~Writer() = default;
 
-  // Bytes of the blob taken so far, which is where the next Write continues.
+  // Bytes of the blob (not encoded) taken so far, which is where the next Write
+  // continues; a writer that was found again expects a new frame there.
   virtual int64_t offset() const = 0;
 
-  // Takes all of `data`, or fails. kOutOfRange past the blob's size.
+  // Takes all of `data`, or fails. kOutOfRange past the blob's size, however
+  // little of an encoding says so; kInvalidArgument for what is no such
+  // encoding. After a failure the writer is spent and cannot be found again;
+  // unless it was `ctx` that ended, then it is spent but can be found.
   virtual Result<void> Write(const Context& ctx,
                              std::span<const std::byte> data) = 0;
 
   // Checks size and digest and makes the blob visible, durably where the store
-  // promises that. kInvalidArgument if bytes are missing, kDataLoss if the
-  // digest disagrees; either way nothing became visible. At most once.
+  // promises that. kInvalidArgument if bytes are missing or a frame has
+  // no end, kDataLoss if the digest disagrees; either way nothing became
+  // visible. At most once.
   virtual Result<void> Commit(const Context& ctx) = 0;
 };
 

@@ -19,6 +19,16 @@ struct DiskStoreOptions {
   // loss. kOff: the process's end alone; for caches that may be lost.
   enum class Sync { kAlways, kOff };
   Sync sync = Sync::kAlways;
+
+  // How new blobs are kept: as they are, or as zstd where that saves at least 5
+  // % and a block of the disk. A store may hold both; all are read in either
+  // case. A blob that arrives as zstd is kept as it came, under kZstd.
+  Encoding at_rest = Encoding::kIdentity;
+  int zstd_level = 3;  // Of what the store compresses itself.
+
+  // Not empty: this process serves the folder to others at that address. One
+  // process at a time can; all others are refused with a message that names it.
+  std::string server = {};
 };
 
 // What gc did, or what verify found.
@@ -51,7 +61,8 @@ struct GcOptions {
 class DiskStore : public BlobStore {
  public:
   // Opens or makes the folder. kFailedPrecondition if its VERSION is unknown,
-  // if it is not a store and not empty, or if gc or verify hold it.
+  // if it is not a store and not empty, if gc or verify hold it, or if a server
+  // has it open.
   static Result<std::unique_ptr<DiskStore>> Open(const std::string& folder,
                                                  DiskStoreOptions options = {});
 

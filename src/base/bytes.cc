@@ -12,7 +12,7 @@ Bytes Bytes::FromString(std::string text) {
 
 Bytes Bytes::Copy(std::span<const std::byte> data) {
   if (data.empty()) return Bytes();
-  std::shared_ptr<std::byte[]> owner(new std::byte[data.size()]);
+  auto owner = std::make_shared_for_overwrite<std::byte[]>(data.size());
   std::memcpy(owner.get(), data.data(), data.size());
   const std::span<const std::byte> copied(owner.get(), data.size());
   return Bytes(std::shared_ptr<const void>(std::move(owner)), copied);

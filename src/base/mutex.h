@@ -14,6 +14,10 @@
 #define CASEMATE_THREAD_ANNOTATION(x)
 #endif
 
+// Abseil, which gRPC includes, has these two with the same meaning.
+#undef GUARDED_BY
+#undef NO_THREAD_SAFETY_ANALYSIS
+
 #define CAPABILITY(x) CASEMATE_THREAD_ANNOTATION(capability(x))
 #define SCOPED_CAPABILITY CASEMATE_THREAD_ANNOTATION(scoped_lockable)
 #define GUARDED_BY(x) CASEMATE_THREAD_ANNOTATION(guarded_by(x))

@@ -58,6 +58,7 @@ Result<Step> Decoder::Decode(std::span<const std::byte> input,
                                       ZSTD_getErrorName(hint)};
   }
   if (left_ == 0 && out.pos > 0) {
+    exceeded_ = true;
     return Error{Code::kDataLoss,
                  "decompress with zstd: there are more bytes than announced"};
   }

@@ -3,13 +3,12 @@
 #include <string>
 
 #include "base/check.h"
+#include "base/try.h"
 #include "codec/context_pool.h"
 #include "codec/zstd.h"
 
 namespace casemate::codec {
 namespace {
-
-constexpr int kLevel = 3;
 
 // Never destroyed: streams may end while the program does.
 ContextPool<ZSTD_CCtx>& Pool() {
@@ -23,14 +22,21 @@ ZSTD_CCtx* Get(void* context) { return static_cast<ZSTD_CCtx*>(context); }
 }  // namespace
 
 void Encoder::Free::operator()(void* context) const {
-  Pool().Return(Get(context));
+  // The tables of a high level are not kept for a stream that may not come.
+  constexpr size_t kKeep = 8 << 20;  // Level 3 needs about 4 MiB at most.
+  if (ZSTD_sizeof_CCtx(Get(context)) > kKeep) {
+    ZSTD_freeCCtx(Get(context));
+  } else {
+    Pool().Return(Get(context));
+  }
 }
 
-Encoder::Encoder(int64_t size) : context_(Pool().Take()), left_(size) {
+Encoder::Encoder(int64_t size, int level)
+    : context_(Pool().Take()), left_(size) {
   CASEMATE_CHECK(context_ != nullptr && size >= 0);
   ZSTD_CCtx* const context = Get(context_.get());
   ZSTD_CCtx_reset(context, ZSTD_reset_session_and_parameters);
-  ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel, kLevel);
+  ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel, level);
   ZSTD_CCtx_setPledgedSrcSize(context, static_cast<unsigned long long>(size));
 }
 
@@ -57,5 +63,16 @@ Result<Step> Encoder::Encode(std::span<const std::byte> input,
   done_ = last && left == 0;
   return Step{in.pos, out.pos};
 }
+
+Result<size_t> EncodeFrame(std::span<const std::byte> input,
+                           std::span<std::byte> output, int level) {
+  // With room for all, zstd needs neither a window nor a second call.
+  Encoder encoder(static_cast<int64_t>(input.size()), level);
+  ASSIGN_OR_RETURN(const Step step, encoder.Encode(input, output, true));
+  if (encoder.done()) return step.produced;
+  return Error{Code::kInternal, "compress with zstd: too little room"};
+}
+
+size_t EncodedBound(size_t size) { return ZSTD_compressBound(size); }
 
 }  // namespace casemate::codec

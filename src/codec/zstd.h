@@ -16,13 +16,14 @@ struct Step {
   size_t produced = 0;  // Of the output.
 };
 
-// Blob bytes into one frame, at level 3, which names the blob's size in its
-// header. The context comes from a pool and goes back to it at the end. One
-// thread.
+inline constexpr int kDefaultLevel = 3;
+
+// Blob bytes into one frame, which names the blob's size in its header. The
+// context comes from a pool and goes back to it at the end. One thread.
 class Encoder {
  public:
   // Exactly `size` bytes must go in.
-  explicit Encoder(int64_t size);
+  explicit Encoder(int64_t size, int level = kDefaultLevel);
   Encoder(Encoder&&) noexcept;
   ~Encoder();
 
@@ -43,6 +44,13 @@ class Encoder {
   bool done_ = false;
 };
 
+// The same at once: all of `input`, into an output of EncodedBound bytes. How
+// many it took.
+Result<size_t> EncodeFrame(std::span<const std::byte> input,
+                           std::span<std::byte> output,
+                           int level = kDefaultLevel);
+size_t EncodedBound(size_t size);
+
 // Any number of frames, one after the other, into blob bytes. Foreign bytes
 // cost bounded memory: the window is at most 128 MiB, and is allocated only
 // when a frame asks for it; and bounded time: nothing is produced beyond the
@@ -55,12 +63,14 @@ class Decoder {
 
   // Consumes and produces what it can. Output of a full buffer may be followed
   // by more without more input. kDataLoss for what is not zstd, and once the
-  // frames hold more than max_size bytes.
+  // frames hold more than max_size bytes; exceeded() tells the two apart.
   Result<Step> Decode(std::span<const std::byte> input,
                       std::span<std::byte> output);
 
   // Whether the input may end here: no frame is under way.
   bool at_border() const { return at_border_; }
+
+  bool exceeded() const { return exceeded_; }
 
  private:
   struct Free {
@@ -69,6 +79,7 @@ class Decoder {
   std::unique_ptr<void, Free> context_;  // ZSTD_DCtx.
   int64_t left_;                         // May still come out.
   bool at_border_ = true;
+  bool exceeded_ = false;
 };
 
 // Yields the identity bytes of a zstd reader, which it owns. `max_size` is as

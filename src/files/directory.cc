@@ -1,7 +1,9 @@
 #include "files/directory.h"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdio.h>
+#include <sys/statfs.h>
 
 #include <cerrno>
 
@@ -183,6 +185,14 @@ Result<void> Directory::SetEntryAccessed(std::string_view name,
   return Outcome(sys::UTimensAt(descriptor_.get(), ZeroEnded(name).get(),
                                 AccessedAt(atime).times, AT_SYMLINK_NOFOLLOW),
                  "set the time of", name);
+}
+
+Result<bool> Directory::IsInMemory() const {
+  struct statfs system;
+  if (sys::FStatFs(descriptor_.get(), system) < 0) {
+    return SystemError(errno, "ask for the filesystem of", "directory");
+  }
+  return system.f_type == TMPFS_MAGIC;
 }
 
 Result<void> Directory::Sync() const {

@@ -76,6 +76,9 @@ class Directory {
   Result<void> SetModified(int64_t mtime) const;  // Of the directory itself.
   Result<void> SetEntryAccessed(std::string_view name, int64_t atime) const;
 
+  // Whether its files are memory and no disk is ever waited for (tmpfs).
+  Result<bool> IsInMemory() const;
+
   Result<void> Sync() const;            // fsync of the directory.
   Result<void> SyncFilesystem() const;  // syncfs of all it lies on.
 

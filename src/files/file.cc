@@ -40,6 +40,20 @@ size_t Run(std::span<const std::byte> data, bool zero) {
   return length;
 }
 
+Result<size_t> ReadFully(const Descriptor& file, int64_t offset,
+                         std::span<std::byte> buffer) {
+  size_t done = 0;
+  while (done < buffer.size()) {
+    const ssize_t got =
+        sys::PRead(file.get(), buffer.data() + done, buffer.size() - done,
+                   offset + static_cast<off_t>(done));
+    if (got < 0) return SystemError(errno, "read", "file");
+    if (got == 0) break;
+    done += static_cast<size_t>(got);
+  }
+  return done;
+}
+
 }  // namespace
 
 Result<void> RequireRegular(const Stat& expected, std::string_view path) {
@@ -63,16 +77,7 @@ Result<File> Adopt(Descriptor descriptor, const Stat& expected,
 }
 
 Result<size_t> File::ReadAt(int64_t offset, std::span<std::byte> buffer) const {
-  size_t done = 0;
-  while (done < buffer.size()) {
-    const ssize_t got =
-        sys::PRead(descriptor_.get(), buffer.data() + done,
-                   buffer.size() - done, offset + static_cast<off_t>(done));
-    if (got < 0) return SystemError(errno, "read", "file");
-    if (got == 0) break;
-    done += static_cast<size_t>(got);
-  }
-  return done;
+  return ReadFully(descriptor_, offset, buffer);
 }
 
 Result<size_t> File::TryReadAt(int64_t offset,
@@ -90,6 +95,14 @@ Result<size_t> File::TryReadAt(int64_t offset,
     return Error{Code::kUnimplemented, "cannot tell what is cached"};
   }
   return ReadAt(offset, buffer);
+}
+
+std::optional<size_t> File::ReadCached(int64_t offset,
+                                       std::span<std::byte> buffer) const {
+  const ssize_t got =
+      sys::PReadNoWait(descriptor_.get(), buffer.data(), buffer.size(), offset);
+  if (got <= 0) return std::nullopt;
+  return static_cast<size_t>(got);
 }
 
 void File::Prefetch(int64_t offset, int64_t length) const {
@@ -134,6 +147,16 @@ Result<void> OutputFile::WriteSparse(std::span<const std::byte> data) {
 Result<void> OutputFile::FinishSparse() {
   if (sys::FTruncate(descriptor_.get(), size_) == 0) return {};
   return SystemError(errno, "set the size of", "file");
+}
+
+Result<size_t> OutputFile::ReadAt(int64_t offset,
+                                  std::span<std::byte> buffer) const {
+  return ReadFully(descriptor_, offset, buffer);
+}
+
+Result<void> OutputFile::CutTo(int64_t size) {
+  size_ = size;
+  return FinishSparse();
 }
 
 Result<void> OutputFile::SetMode(uint32_t mode) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -29,6 +30,11 @@ class File {
   // perhaps less than asked and not the end. kUnavailable when that is nothing,
   // kUnimplemented where the filesystem cannot tell.
   Result<size_t> TryReadAt(int64_t offset, std::span<std::byte> buffer) const;
+
+  // What the page cache holds from `offset`, at least a byte; never waits.
+  // nullopt: that is nothing, or the filesystem cannot tell.
+  std::optional<size_t> ReadCached(int64_t offset,
+                                   std::span<std::byte> buffer) const;
 
   // Asks the kernel to read ahead. Never fails, may do nothing.
   void Prefetch(int64_t offset, int64_t length) const;
@@ -60,6 +66,12 @@ class OutputFile {
 
   // Bytes written so far.
   int64_t size() const { return size_; }
+
+  // Of what was written, as File::ReadAt.
+  Result<size_t> ReadAt(int64_t offset, std::span<std::byte> buffer) const;
+
+  // Gives up what was written from `size` on, which must not exceed size().
+  Result<void> CutTo(int64_t size);
 
   Result<void> SetMode(uint32_t mode);      // fchmod; & 0777 only.
   Result<void> SetModified(int64_t mtime);  // Nanoseconds since the epoch.

@@ -13,7 +13,7 @@ namespace casemate::files {
 // (a FIFO) nor makes a terminal ours.
 inline constexpr int kReadFlags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
 inline constexpr int kCreateFlags =
-    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC;
+    O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC;
 
 // kFailedPrecondition unless `expected` is a regular file. Asked before an
 // open.

@@ -85,6 +85,11 @@ int OpenBelow(Way way, int base, std::string_view path, int flags,
   return -1;
 }
 
+int OpenCached(int base, std::string_view path, int flags) {
+  return sys::OpenAt2(base, ZeroEnded(path).get(), flags, 0,
+                      kConfined | RESOLVE_NO_XDEV | RESOLVE_CACHED);
+}
+
 int OpenStep(int directory, const char* name, int access) {
   const int result = sys::OpenAt(directory, name,
                                  access | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);

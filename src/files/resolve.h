@@ -35,6 +35,10 @@ inline size_t PartBytes(Way way) {
 int OpenBelow(Way way, int base, std::string_view path, int flags,
               mode_t mode = 0);
 
+// As kOpenat2, if it can be done from the kernel's caches alone, within one
+// mount; else -1 and an errno other than ENOENT.
+int OpenCached(int base, std::string_view path, int flags);
+
 // Opens a directory that is one name under `directory`, never through a link.
 // `access` is O_PATH or O_RDONLY.
 int OpenStep(int directory, const char* name, int access);

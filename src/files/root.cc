@@ -176,6 +176,21 @@ Result<File> Root::OpenFile(std::string_view path) const {
   return OpenFile(path, stat);
 }
 
+std::optional<Result<File>> Root::TryOpenFile(std::string_view path) const {
+  if (shared_->way != Way::kOpenat2 || path.empty() ||
+      path.size() > kMaxPathBytes || !CheckPath(path)) {
+    return std::nullopt;
+  }
+  Descriptor opened(OpenCached(shared_->root.get(), path, kReadFlags));
+  if (!opened && errno == ENOENT) return shared_->Failure("open", path);
+  struct stat system;
+  if (!opened || sys::FStat(opened.get(), system) < 0 ||
+      !S_ISREG(system.st_mode)) {
+    return std::nullopt;
+  }
+  return File(std::move(opened), FromSystem(system));
+}
+
 Result<OutputFile> Root::CreateFile(std::string_view path,
                                     uint32_t mode) const {
   RETURN_IF_ERROR(CheckPath(path));

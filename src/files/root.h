@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -60,6 +61,13 @@ class Root {
 
   // Stat, then open: for callers that saw no Stat before.
   Result<File> OpenFile(std::string_view path) const;
+
+  // The file, if nothing has to be waited for: the kernel has its whole path in
+  // its caches. kNotFound is as certain as elsewhere. nullopt: ask OpenFile
+  // where waiting is allowed. That is all that can be had under another
+  // resolver than openat2 (of Linux 5.12), beyond a mount point, through links,
+  // and for what is no regular file.
+  std::optional<Result<File>> TryOpenFile(std::string_view path) const;
 
   // As in Directory; the parent must exist.
   Result<OutputFile> CreateFile(std::string_view path, uint32_t mode) const;

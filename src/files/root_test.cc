@@ -304,5 +304,39 @@ TEST(Root, LeavesWhatAnOrdinaryUserMayNotReadAlone) {
   chmod((dir / "closed").c_str(), 0700);  // So that it can be removed.
 }
 
+TEST_P(RootTest, OpensAFileWithoutWaitingIfItCan) {
+  const Root root = OpenRoot();
+  ASSERT_TRUE(root.OpenFile("a/b/f"));  // Now it is in the caches.
+  const auto file = root.TryOpenFile("a/b/f");
+  if (GetParam() == Resolver::kComponentWalk) {
+    EXPECT_FALSE(file);
+  } else {
+    ASSERT_TRUE(file && *file);
+    EXPECT_EQ(ContentOf(**file), "inner");
+    EXPECT_EQ((*file)->stat().size, 5);
+  }
+}
+
+TEST_P(RootTest, OpensNothingElseWithoutWaiting) {
+  const Root root = OpenRoot();
+  ASSERT_EQ(mkfifo((dir_ / "in/fifo").c_str(), 0644), 0);
+  for (const char* const path :
+       {"a/b", "a/l", "a/up/f", "a/out/f", "fifo", "", "../out/f", "a/b/f/x"}) {
+    (void)root.StatPath(path);
+    EXPECT_FALSE(root.TryOpenFile(path)) << path;
+  }
+}
+
+TEST_P(RootTest, MayKnowWithoutWaitingThatThereIsNoFile) {
+  const Root root = OpenRoot();
+  EXPECT_FALSE(root.OpenFile("a/none"));
+  const auto file = root.TryOpenFile("a/none");
+  // tmpfs does not remember what it has not got.
+  const bool knows = GetParam() == Resolver::kOpenat2 &&
+                     !MustHold(dir_.path()).IsInMemory().value();
+  ASSERT_EQ(file.has_value(), knows);
+  EXPECT_TRUE(!file || file->error().code == Code::kNotFound);
+}
+
 }  // namespace
 }  // namespace casemate::files

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <sys/file.h>
+#include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -83,6 +84,10 @@ int Duplicate(int fd) {
 
 int FStat(int fd, struct stat& stat) {
   return Run({"fstat", fd}, [&] { return ::fstat(fd, &stat); });
+}
+
+int FStatFs(int fd, struct statfs& stat) {
+  return Run({"fstatfs", fd}, [&] { return ::fstatfs(fd, &stat); });
 }
 
 int FStatAt(int directory, const char* path, struct stat& stat, int flags) {

@@ -12,6 +12,8 @@
 #include <functional>
 #include <string_view>
 
+struct statfs;
+
 namespace casemate::files::sys {
 
 // Each is the system call of that name: -1 and errno on failure. Repeated while
@@ -22,6 +24,7 @@ int OpenAt2(int directory, const char* path, int flags, mode_t mode,
 int Close(int fd);
 int Duplicate(int fd);
 int FStat(int fd, struct stat& stat);
+int FStatFs(int fd, struct statfs& stat);
 int FStatAt(int directory, const char* path, struct stat& stat, int flags);
 ssize_t ReadLinkAt(int directory, const char* path, char* buffer, size_t size);
 ssize_t GetDents(int fd, void* buffer, size_t size);

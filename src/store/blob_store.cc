@@ -45,4 +45,10 @@ Result<std::unique_ptr<Reader>> BlobStore::GetEncoded(const Context& ctx,
   return Get(ctx, digest, offset);
 }
 
+std::optional<Result<std::unique_ptr<Reader>>> BlobStore::TryGet(const Digest&,
+                                                                 int64_t,
+                                                                 Accept) {
+  return std::nullopt;
+}
+
 }  // namespace casemate

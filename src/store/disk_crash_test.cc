@@ -55,19 +55,26 @@ class PowerLoss {
   }}};
 };
 
-TEST(DiskStore, KeepsWhatItAcknowledgedThroughPowerLoss) {
-  StoreFolder folder;
+class DiskStoreCrash : public ::testing::TestWithParam<Encoding> {};
+INSTANTIATE_TEST_SUITE_P(AtRest, DiskStoreCrash,
+                         ::testing::Values(Encoding::kIdentity,
+                                           Encoding::kZstd));
+
+TEST_P(DiskStoreCrash, KeepsWhatItAcknowledgedThroughPowerLoss) {
+  StoreFolder folder(GetParam());
   const auto store = folder.Open();
   std::vector<Digest> done;
   PowerLoss disk(folder.path());
   done.push_back(MustPut(*store, "one"));
   EXPECT_EQ(MustRead(*disk.Reopen(), done.back()), "one");
   const std::vector<Blob> blobs = {BlobOf("two"), BlobOf("three"),
-                                   BlobOf(RandomText(100'000))};
+                                   BlobOf(RandomText(100'000)),
+                                   BlobOf(std::string(2'000'000, 'a'))};
   for (const auto& each : store->PutMany({}, blobs)) EXPECT_TRUE(each);
   for (const Blob& blob : blobs) done.push_back(blob.digest());
   for (const Digest& digest : done) EXPECT_TRUE(Has(*disk.Reopen(), digest));
-  const auto writer = store->StartWrite({}, DigestOf("four"), "").value();
+  const auto writer =
+      store->StartWrite({}, DigestOf("four"), "", Encoding::kIdentity).value();
   EXPECT_TRUE(writer->Write({}, AsBytes("four")));
   EXPECT_TRUE(writer->Commit({}));
   done.push_back(DigestOf("four"));
@@ -76,8 +83,8 @@ TEST(DiskStore, KeepsWhatItAcknowledgedThroughPowerLoss) {
   }
 }
 
-TEST(DiskStore, GivesNoFileItsFinalNameBeforeItsBytesAreSynced) {
-  StoreFolder folder;
+TEST_P(DiskStoreCrash, GivesNoFileItsFinalNameBeforeItsBytesAreSynced) {
+  StoreFolder folder(GetParam());
   const auto store = folder.Open();
   bool synced = false;
   int renamed = 0;
@@ -94,7 +101,8 @@ TEST(DiskStore, GivesNoFileItsFinalNameBeforeItsBytesAreSynced) {
                              if (call.name == "syncfs") synced = true;
                            }});
   MustPut(*store, "one");
-  const std::vector<Blob> blobs = {BlobOf("two"), BlobOf("three")};
+  const std::vector<Blob> blobs = {BlobOf("two"),
+                                   BlobOf(std::string(9999, 'a'))};
   for (const auto& each : store->PutMany({}, blobs)) EXPECT_TRUE(each);
   EXPECT_EQ(renamed, 3);
 }
@@ -142,15 +150,17 @@ TEST(DiskStore, NeverSyncsIfItNeedNotOutliveThePower) {
 }
 
 // Stores blobs without end, and says of each that it was acknowledged.
-[[noreturn]] void StoreForEver(const std::string& folder, int pipe) {
-  const auto store = DiskStore::Open(folder).value();
+[[noreturn]] void StoreForEver(const StoreFolder& folder, int pipe) {
+  const auto store = folder.Open();
   for (unsigned i = 0;; i += 4) {
     std::vector<Blob> blobs;
     for (unsigned j = 0; j < 3; ++j) {
-      blobs.push_back(BlobOf(RandomText(1000 * j + 10, i + j)));
+      blobs.push_back(BlobOf(RandomText(1000 * j + 10, i + j) +
+                             std::string(5000 * j, 'a')));
     }
     for (const auto& each : store->PutMany({}, blobs)) CASEMATE_CHECK(each);
-    blobs.push_back(BlobOf(RandomText(70'000, i + 3)));
+    blobs.push_back(
+        BlobOf(RandomText(70'000, i + 3) + std::string(1'200'000, 'a')));
     MustPut(*store, std::string(blobs.back().bytes().view()));
     for (const Blob& blob : blobs) {
       const std::string line = blob.digest().ToString() + "\n";
@@ -167,13 +177,13 @@ std::string ReadLine(int pipe) {
   return line;
 }
 
-TEST(DiskStore, KeepsWhatItAcknowledgedThroughKill) {
+TEST_P(DiskStoreCrash, KeepsWhatItAcknowledgedThroughKill) {
   for (const int after : {1, 4, 17, 33}) {
-    StoreFolder folder;
+    StoreFolder folder(GetParam());
     int pipe[2];
     ASSERT_EQ(::pipe(pipe), 0);
     const pid_t child = fork();
-    if (child == 0) StoreForEver(folder.path(), pipe[1]);
+    if (child == 0) StoreForEver(folder, pipe[1]);
     close(pipe[1]);
     std::vector<std::string> done;
     while (done.size() < static_cast<size_t>(after)) {

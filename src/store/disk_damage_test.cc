@@ -91,7 +91,8 @@ TEST(DiskStore, HealsABlobOfTheWrongSizeThatAppearsWhileItIsStored) {
   StoreFolder folder;
   const auto store = folder.Open();
   const Digest digest = MustPut(*store, "hello");
-  const auto writer = store->StartWrite({}, digest, "").value();
+  const auto writer =
+      store->StartWrite({}, digest, "", Encoding::kIdentity).value();
   EXPECT_TRUE(writer->Write({}, AsBytes("hello")));
   folder.Overwrite(digest, "");
   EXPECT_TRUE(writer->Commit({}));

@@ -34,8 +34,13 @@ std::vector<std::string> Texts() {
   return {RandomText(10), RandomText(5000), "", "x" + std::string(9000, '\0')};
 }
 
+// Two blocks, where it is kept as zstd.
+std::string LongText() {
+  return RandomText(300'000) + std::string(1'000'000, 'a');
+}
+
 Acknowledged PutOne(DiskStore& store) {
-  const std::string text = RandomText(300'000);
+  const std::string text = LongText();
   const Digest digest = DigestOf(text);
   if (store.Put({}, digest, TextSource(text))) return {digest};
   return {};
@@ -55,12 +60,36 @@ Acknowledged PutSome(DiskStore& store) {
 Acknowledged WriteAndCommit(DiskStore& store) {
   const std::string text = RandomText(10'000);
   const Digest digest = DigestOf(text);
-  const auto writer = store.StartWrite({}, digest, "");
+  const auto writer = store.StartWrite({}, digest, "", Encoding::kIdentity);
   if (!writer) return {};
   for (const std::string& half : {text.substr(0, 5000), text.substr(5000)}) {
     if (!(*writer)->Write({}, AsBytes(half))) return {};
   }
   if ((*writer)->Commit({})) return {digest};
+  return {};
+}
+
+// Cut within a frame, and continued.
+Acknowledged WriteFramesTwice(DiskStore& store) {
+  const std::string text = LongText();
+  const std::string frame = testing::Zstd(text);
+  auto first = store.StartWrite({}, DigestOf(text), "id", Encoding::kZstd);
+  if (first) (void)(*first)->Write({}, AsBytes(frame.substr(0, 200'000)));
+  first = Error{Code::kUnknown, ""};
+  const auto writer =
+      store.StartWrite({}, DigestOf(text), "id", Encoding::kZstd);
+  if (!writer) return {};
+  const auto offset = static_cast<size_t>((*writer)->offset());
+  const std::string rest = testing::Zstd(text.substr(offset));
+  if (!(*writer)->Write({}, AsBytes(rest))) return {};
+  if ((*writer)->Commit({})) return {DigestOf(text)};
+  return {};
+}
+
+Acknowledged PutFrames(DiskStore& store) {
+  const std::string text = LongText();
+  const TextSource source(testing::Zstd(text), Encoding::kZstd);
+  if (store.Put({}, DigestOf(text), source)) return {DigestOf(text)};
   return {};
 }
 
@@ -87,16 +116,16 @@ void ExpectRightOrAbsent(DiskStore& store, const Digest& digest) {
 }
 
 std::vector<Digest> AllPossible() {
-  std::vector<Digest> all = {DigestOf(RandomText(300'000)),
+  std::vector<Digest> all = {DigestOf(LongText()),
                              DigestOf(RandomText(10'000))};
   for (const std::string& text : Texts()) all.push_back(DigestOf(text));
   return all;
 }
 
 // Whether the plan met a call to fail.
-bool RunOnce(const Operation& operation, const files::sys::FaultPlan& plan,
-             bool can_clean_up) {
-  StoreFolder folder;
+bool RunOnce(Encoding at_rest, const Operation& operation,
+             const files::sys::FaultPlan& plan, bool can_clean_up) {
+  StoreFolder folder(at_rest);
   auto store = folder.Open();
   const Digest before = MustPut(*store, "here before");
   const size_t descriptors = CountDescriptors();
@@ -121,33 +150,55 @@ bool RunOnce(const Operation& operation, const files::sys::FaultPlan& plan,
   return fired;
 }
 
-void SweepWith(const Operation& operation, files::sys::FaultPlan plan) {
+void SweepWith(Encoding at_rest, const Operation& operation,
+               files::sys::FaultPlan plan) {
   for (plan.nth = 1;; ++plan.nth) {
     SCOPED_TRACE("call " + std::to_string(plan.nth) + " fails" +
                  (plan.for_good ? " for good" : ""));
-    if (!RunOnce(operation, plan, !plan.for_good)) break;
+    if (!RunOnce(at_rest, operation, plan, !plan.for_good)) break;
     ASSERT_LT(plan.nth, 1000);
     ASSERT_FALSE(::testing::Test::HasFailure());
   }
 }
 
-void Sweep(const Operation& operation) {
-  SweepWith(operation, {.error = ENOSPC, .for_good = true});
+class DiskStoreFaultSweep : public ::testing::TestWithParam<Encoding> {};
+INSTANTIATE_TEST_SUITE_P(AtRest, DiskStoreFaultSweep,
+                         ::testing::Values(Encoding::kIdentity,
+                                           Encoding::kZstd));
+
+void Sweep(Encoding at_rest, const Operation& operation) {
+  SweepWith(at_rest, operation, {.error = ENOSPC, .for_good = true});
   // That a temporary file cannot be removed cannot be made up for.
-  SweepWith(operation, {.error = EIO, .counts = [](const Call& call) {
-                          return call.name != "unlinkat";
-                        }});
+  SweepWith(at_rest, operation, {.error = EIO, .counts = [](const Call& call) {
+                                   return call.name != "unlinkat";
+                                 }});
 }
 
-TEST(DiskStoreFaults, PutLosesLeaksAndShowsNothing) { Sweep(PutOne); }
-TEST(DiskStoreFaults, PutManyLosesLeaksAndShowsNothing) { Sweep(PutSome); }
-TEST(DiskStoreFaults, WritersLoseLeakAndShowNothing) { Sweep(WriteAndCommit); }
-TEST(DiskStoreFaults, GcLosesAndLeaksNothing) { Sweep(CollectNothing); }
-TEST(DiskStoreFaults, FindMissingLosesAndLeaksNothing) { Sweep(Find); }
+TEST_P(DiskStoreFaultSweep, PutLosesLeaksAndShowsNothing) {
+  Sweep(GetParam(), PutOne);
+}
+TEST_P(DiskStoreFaultSweep, PutOfFramesLosesLeaksAndShowsNothing) {
+  Sweep(GetParam(), PutFrames);
+}
+TEST_P(DiskStoreFaultSweep, PutManyLosesLeaksAndShowsNothing) {
+  Sweep(GetParam(), PutSome);
+}
+TEST_P(DiskStoreFaultSweep, WritersLoseLeakAndShowNothing) {
+  Sweep(GetParam(), WriteAndCommit);
+}
+TEST_P(DiskStoreFaultSweep, ContinuedWritersLoseLeakAndShowNothing) {
+  Sweep(GetParam(), WriteFramesTwice);
+}
+TEST_P(DiskStoreFaultSweep, GcLosesAndLeaksNothing) {
+  Sweep(GetParam(), CollectNothing);
+}
+TEST_P(DiskStoreFaultSweep, FindMissingLosesAndLeaksNothing) {
+  Sweep(GetParam(), Find);
+}
 
-TEST(DiskStoreFaults, OpeningFailsOrWorks) {
+TEST_P(DiskStoreFaultSweep, OpeningFailsOrWorks) {
   for (int64_t n = 1, more = true; more; ++n) {
-    StoreFolder folder;
+    StoreFolder folder(GetParam());
     const size_t descriptors = CountDescriptors();
     {
       FaultInjector faults({.nth = n});

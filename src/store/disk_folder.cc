@@ -1,5 +1,7 @@
 #include "store/disk_folder.h"
 
+#include <algorithm>
+#include <cerrno>
 #include <filesystem>
 #include <string_view>
 #include <utility>
@@ -9,11 +11,14 @@
 #include "casemate/bytes.h"
 #include "files/atomic_file.h"
 #include "files/error.h"
+#include "files/sys.h"
 #include "store/disk_layout.h"
 #include "store/file_lock.h"
 
 namespace casemate::store {
 namespace {
+
+namespace sys = files::sys;
 
 constexpr std::string_view kVersionLine = "casemate disk store 1\n";
 constexpr std::string_view kNewVersion = "VERSION-";  // And a random number.
@@ -84,6 +89,57 @@ Result<void> CheckVersion(const std::string& path, const files::Root& root,
                 "\"");
 }
 
+// What the process that holds the lock has written.
+std::string ServerAddress(const files::Descriptor& file) {
+  char line[512];
+  const ssize_t size = sys::PRead(file.get(), line, sizeof line, 0);
+  const std::string_view text(line,
+                              static_cast<size_t>(std::max<ssize_t>(size, 0)));
+  return std::string(text.substr(0, text.find('\n')));
+}
+
+Error Served(const std::string& path, const std::string& address) {
+  if (address.empty()) {
+    return Refused(path,
+                   "it is served by a casemate server that is just "
+                   "starting: use the server's address instead");
+  }
+  const bool is_unix = address.starts_with("unix:");
+  return Refused(path, "it is served by a casemate server at " +
+                           files::Printable(address) + ": use --store " +
+                           (is_unix ? "" : "grpc://") +
+                           files::Printable(address) + " instead");
+}
+
+Result<void> WriteAddress(const files::Descriptor& file,
+                          const std::string& address) {
+  const std::string line = address + "\n";
+  const auto size = static_cast<ssize_t>(line.size());
+  if (sys::FTruncate(file.get(), 0) == 0 &&
+      sys::PWrite(file.get(), line.data(), line.size(), 0) == size) {
+    return {};
+  }
+  return files::SystemError(errno, "write", kServerFile);
+}
+
+// A server holds it alone, all others hold it together.
+Result<files::Descriptor> TakeServerLock(const std::string& path,
+                                         const files::Directory& top,
+                                         const std::string& address) {
+  ASSIGN_OR_RETURN(files::Descriptor file, OpenLockFile(top, kServerFile));
+  const LockMode mode =
+      address.empty() ? LockMode::kShared : LockMode::kExclusive;
+  ASSIGN_OR_RETURN(const bool locked, TryLock(file, mode));
+  if (locked && !address.empty()) RETURN_IF_ERROR(WriteAddress(file, address));
+  if (locked) return file;
+  ASSIGN_OR_RETURN(const bool shared, TryLock(file, LockMode::kShared));
+  if (!shared) return Served(path, ServerAddress(file));
+  if (address.empty()) return file;  // The server has just gone.
+  return Refused(path,
+                 "another process has it open (push, pull, gc or the like), "
+                 "and a server needs it alone: try again when that has ended");
+}
+
 Result<files::Descriptor> TakeLock(const std::string& path,
                                    const files::Directory& top) {
   ASSIGN_OR_RETURN(files::Descriptor lock, OpenLockFile(top, kLockFile));
@@ -92,8 +148,20 @@ Result<files::Descriptor> TakeLock(const std::string& path,
   return lock;
 }
 
-Result<void> MakeFolders(const files::Directory& top, bool durable) {
+// Whether it had to.
+Result<bool> MakeMarker(const files::Directory& top) {
+  auto file = top.CreateFile(kZstdMarker, kFileMode);
+  if (!file && file.error().code == Code::kAlreadyExists) return false;
+  if (!file) return std::move(file).error();
+  RETURN_IF_ERROR(file->Close());
+  return true;
+}
+
+Result<void> MakeFolders(const files::Directory& top, bool durable, bool zstd) {
   bool made = false;
+  if (zstd) {
+    ASSIGN_OR_RETURN(made, MakeMarker(top));
+  }
   for (const char* const name : {kBlobs, kTemporary, kDamaged}) {
     auto result = top.MakeDirectory(name, kFolderMode);
     if (result) made = true;
@@ -105,7 +173,10 @@ Result<void> MakeFolders(const files::Directory& top, bool durable) {
 
 }  // namespace
 
-Result<DiskFolder> OpenDiskFolder(const std::string& path, bool durable) {
+Result<DiskFolder> OpenDiskFolder(const std::string& path,
+                                  const DiskStoreOptions& options) {
+  const bool durable = options.sync == DiskStoreOptions::Sync::kAlways;
+  const bool zstd = options.at_rest == Encoding::kZstd;
   std::error_code error;
   std::filesystem::create_directories(path, error);
   if (error) {
@@ -117,9 +188,12 @@ Result<DiskFolder> OpenDiskFolder(const std::string& path, bool durable) {
   ASSIGN_OR_RETURN(files::Root root, files::Root::Open(path));
   ASSIGN_OR_RETURN(files::Directory top, root.OpenDirectory(""));
   RETURN_IF_ERROR(CheckVersion(path, root, top, durable));
+  ASSIGN_OR_RETURN(files::Descriptor server,
+                   TakeServerLock(path, top, options.server));
   ASSIGN_OR_RETURN(files::Descriptor lock, TakeLock(path, top));
-  RETURN_IF_ERROR(MakeFolders(top, durable));
-  return DiskFolder{std::move(root), std::move(top), std::move(lock)};
+  RETURN_IF_ERROR(MakeFolders(top, durable, zstd));
+  return DiskFolder{std::move(root), std::move(top), std::move(server),
+                    std::move(lock)};
 }
 
 Result<void> LockAlone(const DiskFolder& folder) {

@@ -136,7 +136,7 @@ TEST_F(Gc, IsRefusedWhileAnotherProcessHasTheStoreOpen) {
   EXPECT_EQ(store_->VerifyAll({}).error().code, Code::kFailedPrecondition);
   EXPECT_EQ(MustRead(*store_, blobs_[0]), "0");
   other.reset();
-  const DiskFolder third = OpenDiskFolder(folder_.path(), true).value();
+  const DiskFolder third = OpenDiskFolder(folder_.path(), {}).value();
   EXPECT_FALSE(LockAlone(third)) << "store_ no longer holds its own lock";
 }
 
@@ -156,7 +156,7 @@ TEST_F(Gc, GivesTheStoreBackToOthers) {
 TEST(DiskStore, CannotBeOpenedWhileGcHoldsIt) {
   StoreFolder folder;
   folder.Open();
-  const DiskFolder other = OpenDiskFolder(folder.path(), true).value();
+  const DiskFolder other = OpenDiskFolder(folder.path(), {}).value();
   ASSERT_TRUE(LockAlone(other));
   const auto store = folder.TryOpen();
   ASSERT_FALSE(store);

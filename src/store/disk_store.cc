@@ -21,44 +21,17 @@ namespace {
 
 constexpr size_t kBufferBytes = 256 << 10;
 
-// A large file is synced as it is written: syncfs waits for all that is dirty,
-// and should not wait long.
-constexpr int64_t kSyncBytes = 64 << 20;
+// What a writer refuses, a source should not have yielded.
+Result<void> FromSource(Result<void> taken) {
+  if (taken) return taken;
+  Error error = std::move(taken).error();
+  if (error.code == Code::kInvalidArgument || error.code == Code::kOutOfRange) {
+    error.code = Code::kDataLoss;
+  }
+  return error;
+}
 
 }  // namespace
-
-// A file that grows to a blob, sparse where the blob is.
-class LocalDiskStore::UnfinishedFile : public Unfinished {
- public:
-  UnfinishedFile(LocalDiskStore& store, const Digest& digest, TempFile file)
-      : store_(store), digest_(digest), file_(std::move(file)) {}
-
-  Result<void> Append(const Context&,
-                      std::span<const std::byte> data) override {
-    auto written = file_.file().WriteSparse(data);
-    unsynced_ += static_cast<int64_t>(data.size());
-    if (written && store_.durable_ && unsynced_ >= kSyncBytes) {
-      unsynced_ = 0;
-      written = file_.file().Sync();
-    }
-    return written ? written : WriteError(written.error());
-  }
-
-  Result<void> Publish(const Context& ctx) override {
-    auto written = file_.file().FinishSparse();
-    if (written) written = file_.Close();
-    if (!written) return WriteError(std::move(written).error());
-    Finished blob = {digest_, std::move(file_), {}};
-    store_.publisher_.Publish(ctx, std::span(&blob, 1));
-    return std::move(blob.result);
-  }
-
- private:
-  LocalDiskStore& store_;
-  const Digest digest_;
-  TempFile file_;
-  int64_t unsynced_ = 0;
-};
 
 // Holds the store against other processes, and against a second one of itself.
 class LocalDiskStore::Alone {
@@ -88,8 +61,7 @@ class LocalDiskStore::Alone {
 Result<std::unique_ptr<DiskStore>> LocalDiskStore::Open(
     const std::string& folder, DiskStoreOptions options,
     const base::Clock& clock) {
-  const bool durable = options.sync == DiskStoreOptions::Sync::kAlways;
-  ASSIGN_OR_RETURN(DiskFolder opened, OpenDiskFolder(folder, durable));
+  ASSIGN_OR_RETURN(DiskFolder opened, OpenDiskFolder(folder, options));
   // What cannot be removed now is left to the next process.
   (void)TempFolder::RemoveDead({}, opened.root);
   ASSIGN_OR_RETURN(auto usage, UsageFile::Open(opened.top));
@@ -107,11 +79,17 @@ LocalDiskStore::LocalDiskStore(std::string path, DiskFolder folder,
       clock_(clock),
       usage_(std::move(usage)),
       temp_(TempFolder::Make(folder_.root)),
-      files_(folder_.root, clock,
+      files_(folder_.root, clock, folder_.top.IsInMemory().value_or(false),
+             options.at_rest,
              [this](int64_t size) {
                usage_->Add({-size, -1});
              }),
-      publisher_(folder_.root, folder_.top, durable_, clock, *usage_),
+      publisher_(folder_.root, folder_.top, durable_,
+                 options.at_rest == Encoding::kZstd, clock, *usage_),
+      maker_{[this] { return CreateTemp(); },
+             {options.at_rest, options.zstd_level},
+             durable_,
+             publisher_},
       partial_writes_({}, clock) {}
 
 LocalDiskStore::~LocalDiskStore() = default;
@@ -150,41 +128,55 @@ Result<std::vector<Digest>> LocalDiskStore::FindMissing(
 Result<std::unique_ptr<Reader>> LocalDiskStore::Get(const Context& ctx,
                                                     const Digest& digest,
                                                     int64_t offset) {
+  return GetEncoded(ctx, digest, offset, {});
+}
+
+Result<std::unique_ptr<Reader>> LocalDiskStore::GetEncoded(const Context& ctx,
+                                                           const Digest& digest,
+                                                           int64_t offset,
+                                                           Accept accept) {
   RETURN_IF_ERROR(ctx.Check());
   RETURN_IF_ERROR(CheckOffset(digest, offset));
   if (digest::IsEmpty(digest)) return MakeBytesReader({}, 0);
-  return files_.Open(ctx, digest, offset);
+  ShardCursor cursor(folder_.root);
+  return files_.Open(ctx, cursor, digest, offset, accept);
+}
+
+std::optional<Result<std::unique_ptr<Reader>>> LocalDiskStore::TryGet(
+    const Digest& digest, int64_t offset, Accept accept) {
+  if (auto fits = CheckOffset(digest, offset); !fits) return fits.error();
+  if (digest::IsEmpty(digest)) return MakeBytesReader({}, 0);
+  return files_.TryOpen(digest, offset, accept);
 }
 
 Result<void> LocalDiskStore::Put(const Context& ctx, const Digest& digest,
                                  const Source& source) {
   ASSIGN_OR_RETURN(const bool has, Has(ctx, digest));
   if (has) return {};
-  ASSIGN_OR_RETURN(const auto reader, OpenIdentity(ctx, source, digest.size()));
-  ASSIGN_OR_RETURN(TempFile temp, CreateTemp());
-  UnfinishedFile file(*this, digest, std::move(temp));
-  digest::Hasher hasher(digest.function());
+  ASSIGN_OR_RETURN(const auto reader, source.Open(ctx, 0));
+  ASSIGN_OR_RETURN(const auto writer,
+                   StartWrite(ctx, digest, "", reader->encoding()));
   std::vector<std::byte> buffer(
       static_cast<size_t>(std::clamp<int64_t>(digest.size(), 1, kBufferBytes)));
-  while (hasher.size() <= digest.size()) {
+  while (true) {
     ASSIGN_OR_RETURN(const size_t got, reader->Read(ctx, buffer));
     if (got == 0) break;
     const auto data = std::span(buffer).first(got);
-    hasher.Update(data);
-    RETURN_IF_ERROR(file.Append(ctx, data));
+    RETURN_IF_ERROR(FromSource(writer->Write(ctx, data)));
   }
-  const Digest actual = hasher.Finish();
-  if (actual != digest) return digest::Mismatch(digest, actual);
-  return file.Publish(ctx);
+  return FromSource(writer->Commit(ctx));
 }
 
-Result<std::unique_ptr<Writer>> LocalDiskStore::StartWrite(
-    const Context& ctx, const Digest& digest, std::string_view id) {
-  return partial_writes_.Start(
-      ctx, digest, id, [&]() -> Result<std::unique_ptr<Unfinished>> {
-        ASSIGN_OR_RETURN(TempFile temp, CreateTemp());
-        return std::make_unique<UnfinishedFile>(*this, digest, std::move(temp));
-      });
+Result<std::unique_ptr<Writer>> LocalDiskStore::StartWrite(const Context& ctx,
+                                                           const Digest& digest,
+                                                           std::string_view id,
+                                                           Encoding encoding) {
+  return partial_writes_.Start(ctx, digest, id, encoding,
+                               [&]() -> Result<std::unique_ptr<Unfinished>> {
+                                 ASSIGN_OR_RETURN(TempFile temp, CreateTemp());
+                                 return std::make_unique<UnfinishedFile>(
+                                     maker_, digest, std::move(temp));
+                               });
 }
 
 std::vector<Result<Blob>> LocalDiskStore::GetMany(
@@ -219,12 +211,12 @@ std::vector<Result<void>> LocalDiskStore::PutMany(const Context& ctx,
   std::vector<size_t> indices;  // Of those, in `blobs`.
   finished.reserve(blobs.size());
   for (size_t i = 0; i < blobs.size(); ++i) {
-    auto temp = WriteTemp(ctx, blobs[i]);
-    if (temp) {
-      finished.push_back({blobs[i].digest(), *std::move(temp), {}});
+    auto written = WriteTemp(ctx, blobs[i]);
+    if (written) {
+      finished.push_back(*std::move(written));
       indices.push_back(i);
     } else {
-      results[i] = std::move(temp).error();
+      results[i] = std::move(written).error();
     }
   }
   publisher_.Publish(ctx, finished);
@@ -264,15 +256,35 @@ Result<TempFile> LocalDiskStore::CreateTemp() {
   return (*temp_)->Create();
 }
 
-Result<TempFile> LocalDiskStore::WriteTemp(const Context& ctx,
+Result<Finished> LocalDiskStore::WriteTemp(const Context& ctx,
                                            const Blob& blob) {
   RETURN_IF_ERROR(ctx.Check());
   RETURN_IF_ERROR(blob.Verify());
   ASSIGN_OR_RETURN(TempFile temp, CreateTemp());
-  auto written = temp.file().Write(blob.bytes().span());
-  if (written) written = temp.Close();
-  if (!written) return WriteError(std::move(written).error());
-  return temp;
+  auto finished = WriteBlob(std::move(temp), blob);
+  if (!finished) return WriteError(std::move(finished).error());
+  auto closed = finished->Close();
+  if (!closed) return WriteError(std::move(closed).error());
+  return finished;
+}
+
+Result<Finished> LocalDiskStore::WriteBlob(TempFile temp, const Blob& blob) {
+  const int64_t size = blob.digest().size();
+  const bool keeps =
+      maker_.at_rest.form == Encoding::kZstd && size > kDiskBlock;
+  if (keeps && blob.zstd().empty()) {
+    OwnFile own(std::move(temp), size, maker_.at_rest, maker_.held);
+    RETURN_IF_ERROR(own.Append(blob.bytes().span()));
+    RETURN_IF_ERROR(own.Finish());
+    const Encoding form = own.form();
+    return Finished{blob.digest(), std::move(own.file()), form};
+  }
+  const bool as_frames =
+      keeps && Saves(size, static_cast<int64_t>(blob.zstd().size()));
+  const Bytes& bytes = as_frames ? blob.zstd() : blob.bytes();
+  RETURN_IF_ERROR(temp.file().Write(bytes.span()));
+  return Finished{blob.digest(), std::move(temp),
+                  as_frames ? Encoding::kZstd : Encoding::kIdentity};
 }
 
 }  // namespace store

@@ -20,17 +20,20 @@
 namespace casemate::testing {
 namespace {
 
-StoreUnderTest NewDiskStore(DiskStoreOptions::Sync sync) {
+StoreUnderTest NewDiskStore(DiskStoreOptions options) {
   auto dir = std::make_shared<TempDir>();
-  auto store = DiskStore::Open(*dir / "store", {.sync = sync}).value();
+  auto store = DiskStore::Open(*dir / "store", options).value();
   return {std::move(dir), std::move(store)};
 }
 
-INSTANTIATE_TEST_SUITE_P(DiskStore, StoreConformance, ConformanceOf([] {
-                           return NewDiskStore(DiskStoreOptions::Sync::kAlways);
-                         }));
+INSTANTIATE_TEST_SUITE_P(DiskStore, StoreConformance,
+                         ConformanceOf([] { return NewDiskStore({}); }));
 INSTANTIATE_TEST_SUITE_P(UnsyncedDiskStore, StoreConformance, ConformanceOf([] {
-                           return NewDiskStore(DiskStoreOptions::Sync::kOff);
+                           return NewDiskStore(
+                               {.sync = DiskStoreOptions::Sync::kOff});
+                         }));
+INSTANTIATE_TEST_SUITE_P(ZstdDiskStore, StoreConformance, ConformanceOf([] {
+                           return NewDiskStore({.at_rest = Encoding::kZstd});
                          }));
 
 }  // namespace
@@ -188,7 +191,9 @@ TEST(DiskStore, LeavesNothingTemporaryBehind) {
   {
     const auto store = folder.Open();
     MustPut(*store, "hello");
-    const auto writer = store->StartWrite({}, DigestOf("left"), "id").value();
+    const auto writer =
+        store->StartWrite({}, DigestOf("left"), "id", Encoding::kIdentity)
+            .value();
     EXPECT_TRUE(writer->Write({}, AsBytes("le")));
     EXPECT_FALSE(store->Put({}, DigestOf("x"), TextSource("y")));
     EXPECT_EQ(folder.CountFiles("tmp"), 1u);
@@ -199,7 +204,9 @@ TEST(DiskStore, LeavesNothingTemporaryBehind) {
 TEST(DiskStore, RemovesWhatDeadProcessesLeftButNotWhatLivingOnesWrite) {
   StoreFolder folder;
   const auto living = folder.Open();
-  const auto writer = living->StartWrite({}, DigestOf("hello"), "").value();
+  const auto writer =
+      living->StartWrite({}, DigestOf("hello"), "", Encoding::kIdentity)
+          .value();
   EXPECT_TRUE(writer->Write({}, AsBytes("hel")));
   std::filesystem::create_directory(folder.path() + "/tmp/dead");
   testing::WriteFile(folder.path() + "/tmp/dead/1", "junk");

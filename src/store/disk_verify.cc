@@ -40,15 +40,16 @@ class Verifier {
  private:
   Result<void> VerifyBlob(const Context& ctx, const BlobEntry& blob)
       EXCLUDES(mutex_) {
-    ASSIGN_OR_RETURN(const files::File file,
+    ASSIGN_OR_RETURN(files::File file,
                      blob.shard.OpenFile(blob.name, blob.stat));
-    const auto checked = blobs_.Check(ctx, file, blob.digest);
+    const StoredFile stored = {std::move(file), blob.digest, blob.form};
+    const auto checked = blobs_.Check(ctx, stored);
     const Code code = checked ? Code::kOk : checked.error().code;
     if (code == Code::kInternal) {  // The disk cannot read it.
-      (void)blobs_.Damaged(file, blob.digest, checked.error());
+      (void)blobs_.Damaged(stored, checked.error());
     }
     const bool damaged = code == Code::kDataLoss || code == Code::kInternal;
-    if (!checked && !damaged) return checked;
+    if (!checked && !damaged) return checked.error();
     if (!damaged) RestoreLastUse(blob);
     base::MutexLock lock(mutex_);
     ++report_.blobs;

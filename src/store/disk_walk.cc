@@ -13,8 +13,9 @@ namespace {
 
 Result<void> ListTop(const Context& ctx, const files::Root& root,
                      const OnForeign& on_foreign) {
-  constexpr std::array<std::string_view, 6> kOurs = {
-      kVersionFile, kLockFile, kUsageFile, kBlobs, kTemporary, kDamaged};
+  constexpr std::array<std::string_view, 10> kOurs = {
+      kVersionFile, kLockFile,  kUsageFile, kServerFile, kZstdMarker,
+      kBlobs,       kTemporary, kDamaged,   kActions,    kInstances};
   ASSIGN_OR_RETURN(const auto top, root.OpenDirectory(""));
   ASSIGN_OR_RETURN(const auto entries, top.List(ctx));
   for (const files::Entry& entry : entries) {
@@ -80,13 +81,14 @@ Result<void> WalkShard(
     const auto stat = directory->StatEntry(entry.name);
     if (!stat && stat.error().code == Code::kNotFound) continue;
     if (!stat) return stat.error();
-    const auto digest =
+    const auto named =
         ParseFileName(shard.function, shard.name, entry.name, stat->size);
-    if (!digest || stat->kind != files::Kind::kRegular) {
+    if (!named || stat->kind != files::Kind::kRegular) {
       on_foreign(files::Join(shard.path, entry.name));
       continue;
     }
-    RETURN_IF_ERROR(on_blob({*directory, entry.name, *digest, *stat}));
+    RETURN_IF_ERROR(
+        on_blob({*directory, entry.name, named->digest, named->form, *stat}));
   }
   return {};
 }

@@ -7,6 +7,7 @@
 
 #include "casemate/context.h"
 #include "casemate/digest.h"
+#include "casemate/io.h"
 #include "files/root.h"
 
 namespace casemate::store {
@@ -24,11 +25,12 @@ Result<std::vector<ShardName>> ListShards(const Context& ctx,
                                           const files::Root& root,
                                           const OnForeign& on_foreign);
 
-// A file with the name of a blob. `digest` has the file's own size.
+// A file with the name of a blob. `digest` has the size that name or file say.
 struct BlobEntry {
   const files::Directory& shard;
   std::string name;
   Digest digest;
+  Encoding form;
   files::Stat stat;
 };
 

@@ -20,15 +20,23 @@ std::unique_ptr<DiskStore> StoreFolder::Open() const {
 }
 
 std::unique_ptr<DiskStore> StoreFolder::Open(const base::Clock& clock) const {
-  return LocalDiskStore::Open(path(), {}, clock).value();
+  return LocalDiskStore::Open(path(), options_, clock).value();
 }
 
 Result<std::unique_ptr<DiskStore>> StoreFolder::TryOpen() const {
-  return DiskStore::Open(path());
+  return DiskStore::Open(path(), options_);
 }
 
 std::string StoreFolder::PathOf(const Digest& digest) const {
-  return path() + "/" + ShardPath(digest) + "/" + FileName(digest);
+  return PathOf(digest, IsZstd(digest) ? Encoding::kZstd : Encoding::kIdentity);
+}
+
+std::string StoreFolder::PathOf(const Digest& digest, Encoding form) const {
+  return path() + "/" + std::string(BlobPath(digest, form).path());
+}
+
+bool StoreFolder::IsZstd(const Digest& digest) const {
+  return fs::exists(PathOf(digest, Encoding::kZstd));
 }
 
 void StoreFolder::Overwrite(const Digest& digest,
@@ -56,6 +64,15 @@ size_t StoreFolder::CountFiles(const std::string& folder) const {
   return static_cast<size_t>(
       std::count_if(fs::recursive_directory_iterator(path() + "/" + folder),
                     fs::recursive_directory_iterator(), is_file));
+}
+
+uintmax_t StoreFolder::CountBytes(const std::string& folder) const {
+  uintmax_t bytes = 0;
+  for (const auto& entry :
+       fs::recursive_directory_iterator(path() + "/" + folder)) {
+    if (entry.is_regular_file()) bytes += entry.file_size();
+  }
+  return bytes;
 }
 
 size_t CountDescriptors() {

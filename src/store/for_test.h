@@ -4,6 +4,7 @@
 #include <chrono>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -34,12 +35,20 @@ class FakeClock : public base::Clock {
 // A store's folder, and what a test does to it behind the store's back.
 class StoreFolder {
  public:
+  explicit StoreFolder(DiskStoreOptions options = {})
+      : options_(std::move(options)) {}
+  explicit StoreFolder(Encoding at_rest)
+      : StoreFolder(DiskStoreOptions{.at_rest = at_rest}) {}
+
   std::unique_ptr<DiskStore> Open() const;
   std::unique_ptr<DiskStore> Open(const base::Clock& clock) const;
   Result<std::unique_ptr<DiskStore>> TryOpen() const;
 
   std::string path() const { return dir_ / "store"; }
+
+  // The blob's file, in whichever form it is kept.
   std::string PathOf(const Digest& digest) const;
+  bool IsZstd(const Digest& digest) const;
 
   // Writes other bytes into the blob's file, its times as a disk error would
   // leave them: mtime and ctime are new.
@@ -51,8 +60,12 @@ class StoreFolder {
 
   // Files below `folder` ("cas", "tmp", "damaged"), without directories.
   size_t CountFiles(const std::string& folder) const;
+  uintmax_t CountBytes(const std::string& folder) const;
 
  private:
+  std::string PathOf(const Digest& digest, Encoding form) const;
+
+  const DiskStoreOptions options_;
   testing::TempDir dir_;
 };
 

@@ -27,20 +27,36 @@ class MemoryStore::Unfinished : public store::Unfinished {
   Unfinished(MemoryStore& store, const Digest& digest)
       : store_(store), digest_(digest) {}
 
+  ~Unfinished() override { store_.Release(reserved_); }
+
   Result<void> Append(const Context&,
                       std::span<const std::byte> data) override {
+    const auto size = static_cast<int64_t>(data.size());
+    RETURN_IF_ERROR(store_.Reserve(digest_, size));
+    reserved_ += size;
+    MakeRoom(text_.size() + data.size());
     text_.append(reinterpret_cast<const char*>(data.data()), data.size());
     return {};
   }
 
   Result<void> Publish(const Context&) override {
-    return store_.Keep(digest_, Bytes::FromString(std::move(text_)));
+    reserved_ = 0;
+    store_.KeepReserved(digest_, Bytes::FromString(std::move(text_)));
+    return {};
   }
 
  private:
+  // Grows with what arrives, but in large steps: each copies all there is.
+  void MakeRoom(size_t needed) {
+    if (needed <= text_.capacity()) return;
+    const auto all = static_cast<size_t>(digest_.size());
+    text_.reserve(all / 4 <= needed ? all : 4 * needed);
+  }
+
   MemoryStore& store_;
   const Digest digest_;
   std::string text_;
+  int64_t reserved_ = 0;  // Its size, until it is published.
 };
 
 MemoryStore::MemoryStore(int64_t max_bytes)
@@ -80,10 +96,12 @@ Result<void> MemoryStore::Put(const Context& ctx, const Digest& digest,
 
 Result<std::unique_ptr<Writer>> MemoryStore::StartWrite(const Context& ctx,
                                                         const Digest& digest,
-                                                        std::string_view id) {
+                                                        std::string_view id,
+                                                        Encoding encoding) {
   RETURN_IF_ERROR(CheckRoom(digest));
   return partial_writes_.Start(
-      ctx, digest, id, [&]() -> Result<std::unique_ptr<store::Unfinished>> {
+      ctx, digest, id, encoding,
+      [&]() -> Result<std::unique_ptr<store::Unfinished>> {
         return std::make_unique<Unfinished>(*this, digest);
       });
 }
@@ -99,6 +117,11 @@ std::vector<Result<Blob>> MemoryStore::GetMany(
                           : Result<Blob>(bytes.error()));
   }
   return blobs;
+}
+
+std::optional<Result<std::unique_ptr<Reader>>> MemoryStore::TryGet(
+    const Digest& digest, int64_t offset, Accept) {
+  return Get({}, digest, offset);
 }
 
 std::vector<Result<void>> MemoryStore::PutMany(const Context& ctx,
@@ -147,17 +170,25 @@ Result<void> MemoryStore::CheckRoom(const Digest& digest) const {
   return Full(digest);
 }
 
+// Taken before it is checked, so that two threads cannot both fit.
+Result<void> MemoryStore::Reserve(const Digest& digest, int64_t size) {
+  if (bytes_.fetch_add(size) <= max_bytes_ - size) return {};
+  Release(size);
+  return Full(digest);
+}
+
 Result<void> MemoryStore::Keep(const Digest& digest, Bytes bytes) {
+  if (Has(digest)) return {};
+  RETURN_IF_ERROR(Reserve(digest, digest.size()));
+  KeepReserved(digest, std::move(bytes));
+  return {};
+}
+
+void MemoryStore::KeepReserved(const Digest& digest, Bytes bytes) {
   Shard& shard = ShardOf(digest);
   base::MutexLock lock(shard.mutex);
-  if (shard.blobs.contains(digest)) return {};
-  // Taken before it is checked, so that two threads cannot both fit.
-  if (bytes_.fetch_add(digest.size()) > max_bytes_ - digest.size()) {
-    bytes_.fetch_sub(digest.size());
-    return Full(digest);
-  }
-  shard.blobs.emplace(digest, std::move(bytes));
-  return {};
+  const bool added = shard.blobs.try_emplace(digest, std::move(bytes)).second;
+  if (!added) Release(digest.size());
 }
 
 }  // namespace store

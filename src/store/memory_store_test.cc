@@ -51,7 +51,9 @@ TEST(MemoryStore, RefusesWhatIsBeyondItsBound) {
   EXPECT_EQ(
       store.Put({}, DigestOf("123456"), TextSource("123456")).error().code,
       Code::kResourceExhausted);
-  EXPECT_EQ(store.StartWrite({}, DigestOf("123456"), "").error().code,
+  EXPECT_EQ(store.StartWrite({}, DigestOf("123456"), "", Encoding::kIdentity)
+                .error()
+                .code,
             Code::kResourceExhausted);
   const std::vector<Blob> blobs = {BlobOf("abcd"), BlobOf("efgh"), BlobOf("i")};
   const auto results = store.PutMany({}, blobs);

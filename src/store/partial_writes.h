@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <list>
 #include <map>
 #include <memory>
 #include <span>
@@ -24,8 +25,28 @@ namespace casemate::store {
 class Unfinished {
  public:
   virtual ~Unfinished() = default;
+
+  // Whether it wants frames as they arrive, rather than what they decode to.
+  // Asked anew for each piece.
+  virtual bool KeepsFrames() const { return false; }
+
+  // The blob's next bytes, decoded.
   virtual Result<void> Append(const Context& ctx,
                               std::span<const std::byte> data) = 0;
+
+  // The next bytes of frames, which have been decoded: up to here they hold
+  // `decoded` bytes of the blob, and `whole` says whether none is under way.
+  virtual Result<void> AppendFrames(const Context&, std::span<const std::byte>,
+                                    int64_t /*decoded*/, bool /*whole*/) {
+    return Error{Code::kInternal, "this store keeps no frames"};
+  }
+
+  // Its writer has left it: holds as little as it can, for a while.
+  virtual void Rest() {}
+
+  // It was found again, and goes on in `encoding`, before anything else. The
+  // rest of a frame that was cut does not come. If `ctx` ends, it is as before.
+  virtual Result<void> Resume(const Context&, Encoding) { return {}; }
 
   // All bytes are there and match the digest: make the blob visible.
   virtual Result<void> Publish(const Context& ctx) = 0;
@@ -37,9 +58,10 @@ struct PartialWriteLimits {
   std::chrono::minutes age{60};      // Since they were left.
 };
 
-// The part of StartWrite that is the same in every store: counting, hashing,
-// and remembering what was left. Beyond a limit, what was left longest ago is
-// forgotten first. Safe from many threads; must outlive its writers.
+// The part of StartWrite that is the same in every store: decoding, counting,
+// hashing, and remembering what was left. Beyond a limit, what was left longest
+// ago is forgotten first. What failed is not kept, nor what took no bytes; what
+// was only cancelled is. Safe from many threads; must outlive its writers.
 class PartialWrites {
  public:
   explicit PartialWrites(PartialWriteLimits limits = {},
@@ -52,8 +74,8 @@ class PartialWrites {
   // it is another id. `make` is called unless there is something to continue.
   Result<std::unique_ptr<Writer>> Start(const Context& ctx,
                                         const Digest& digest,
-                                        std::string_view id, const Make& make)
-      EXCLUDES(mutex_);
+                                        std::string_view id, Encoding encoding,
+                                        const Make& make) EXCLUDES(mutex_);
 
  private:
   class PartialWriter;
@@ -65,15 +87,19 @@ class PartialWrites {
     digest::Hasher hasher;
     std::unique_ptr<Unfinished> unfinished;
   };
-  struct Entry {
-    std::unique_ptr<Progress> progress;  // Null while its writer is open.
-    std::chrono::steady_clock::time_point left;
+  struct Left {
+    Key key;
+    std::unique_ptr<Progress> progress;
+    std::chrono::steady_clock::time_point since;
   };
+  using LeftList = std::list<Left>;  // Longest ago first.
 
   Result<std::unique_ptr<Progress>> Claim(const Key& key) EXCLUDES(mutex_);
   void Leave(const Key& key, std::unique_ptr<Progress> progress)
       EXCLUDES(mutex_);
   void Forget(const Key& key) EXCLUDES(mutex_);
+
+  std::unique_ptr<Progress> Take(LeftList::iterator left) REQUIRES(mutex_);
 
   // Takes out one entry that is beyond a limit; null if there is none.
   std::unique_ptr<Progress> TakeExcess() EXCLUDES(mutex_);
@@ -82,7 +108,10 @@ class PartialWrites {
   const PartialWriteLimits limits_;
   const base::Clock& clock_;
   base::Mutex mutex_;
-  std::map<Key, Entry> entries_ GUARDED_BY(mutex_);
+  LeftList left_ GUARDED_BY(mutex_);
+  int64_t left_bytes_ GUARDED_BY(mutex_) = 0;
+  // Each key that is in use; end() of left_ while its writer is open.
+  std::map<Key, LeftList::iterator> keys_ GUARDED_BY(mutex_);
 };
 
 }  // namespace casemate::store

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "store/for_test.h"
 #include "testing/store_helpers.h"
@@ -32,9 +33,10 @@ class FakeUnfinished : public Unfinished {
 
 class PartialWritesTest : public ::testing::Test {
  protected:
-  std::unique_ptr<Writer> Start(const std::string& id) {
+  std::unique_ptr<Writer> Start(const std::string& id,
+                                Encoding encoding = Encoding::kIdentity) {
     return table_
-        .Start({}, digest_, id,
+        .Start({}, digest_, id, encoding,
                [this]() -> Result<std::unique_ptr<Unfinished>> {
                  return std::make_unique<FakeUnfinished>(unfinished_);
                })
@@ -105,6 +107,46 @@ TEST_F(PartialWritesTest, DropsAWriteThatFailed) {
   EXPECT_EQ(Start("a")->offset(), 0);
 }
 
+TEST_F(PartialWritesTest, KeepsNothingOfAWriterThatTookNothing) {
+  Start("a").reset();
+  EXPECT_EQ(unfinished_, 0);
+  WriteAndLeave("b", 10);
+  EXPECT_EQ(Start("b")->offset(), 10);
+}
+
+TEST_F(PartialWritesTest, R090_KeepsLittleOfTenThousandAbandonedUploads) {
+  std::vector<std::unique_ptr<Writer>> writers;
+  for (int i = 0; i < 10'000; ++i) {
+    writers.push_back(Start(std::to_string(i)));
+    ASSERT_TRUE(writers.back()->Write({}, AsBytes("x")));
+  }
+  EXPECT_EQ(unfinished_, 10'000);
+  writers.clear();
+  EXPECT_EQ(unfinished_, 3);
+  clock_.Advance(std::chrono::minutes(11));
+  Start("other").reset();
+  EXPECT_EQ(unfinished_, 0);
+}
+
+TEST_F(PartialWritesTest, CountsWhatIsTakenUpAgainNoLonger) {
+  WriteAndLeave("a", 400);
+  WriteAndLeave("b", 400);
+  const auto again = Start("a");
+  WriteAndLeave("c", 400);
+  EXPECT_EQ(Start("b")->offset(), 400);
+  EXPECT_EQ(Start("c")->offset(), 400);
+}
+
+TEST_F(PartialWritesTest, LeavesAFrameWhereItsLastWholeBlockEnded) {
+  const std::string frame =
+      testing::Zstd(std::string(250, 'a') + testing::RandomText(250));
+  auto writer = Start("a", Encoding::kZstd);
+  ASSERT_TRUE(writer->Write({}, AsBytes(frame.substr(0, 200))));
+  EXPECT_EQ(writer->offset(), 0);
+  ASSERT_TRUE(writer->Write({}, AsBytes(frame.substr(200))));
+  EXPECT_EQ(writer->offset(), 500);
+}
+
 TEST_F(PartialWritesTest, CommitsOnlyOnce) {
   const auto writer = Start("a");
   EXPECT_TRUE(writer->Write({}, AsBytes(std::string(500, 'x'))));
@@ -114,10 +156,11 @@ TEST_F(PartialWritesTest, CommitsOnlyOnce) {
 }
 
 TEST_F(PartialWritesTest, FreesTheIdWhenNothingCouldBeMade) {
-  const auto none = table_.Start(
-      {}, digest_, "a", []() -> Result<std::unique_ptr<Unfinished>> {
-        return Error{Code::kResourceExhausted, "full"};
-      });
+  const auto none =
+      table_.Start({}, digest_, "a", Encoding::kIdentity,
+                   []() -> Result<std::unique_ptr<Unfinished>> {
+                     return Error{Code::kResourceExhausted, "full"};
+                   });
   EXPECT_EQ(none.error().code, Code::kResourceExhausted);
   EXPECT_EQ(Start("a")->offset(), 0);
 }

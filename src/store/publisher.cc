@@ -36,13 +36,27 @@ std::vector<Finished*> InDiskOrder(std::span<Finished> blobs) {
   return order;
 }
 
+// Whether a file can be the blob, as far as its size tells.
+bool Fits(const files::Stat& stat, const Digest& digest, Encoding form) {
+  if (stat.kind != files::Kind::kRegular) return false;
+  return form == Encoding::kIdentity ? stat.size == digest.size()
+                                     : stat.size > 0;
+}
+
 }  // namespace
 
+Result<void> Finished::Close() {
+  size = file.file().size();
+  return file.Close();
+}
+
 Publisher::Publisher(const files::Root& root, const files::Directory& top,
-                     bool durable, const base::Clock& clock, UsageFile& usage)
+                     bool durable, bool both_forms, const base::Clock& clock,
+                     UsageFile& usage)
     : root_(root),
       top_(top),
       durable_(durable),
+      both_forms_(both_forms),
       clock_(clock),
       usage_(usage),
       syncs_({}, [this](std::span<Result<void>* const> waiting) {
@@ -85,20 +99,28 @@ Result<void> Publisher::SyncNow() {
 Result<void> Publisher::Rename(ShardCursor& cursor, Finished& blob) {
   ASSIGN_OR_RETURN(const files::Directory* const shard,
                    cursor.Make(blob.digest));
-  const std::string name = FileName(blob.digest);
+  if (HasOtherForm(*shard, blob)) return {};
+  const BlobPath path(blob.digest, blob.form);
+  const std::string name(path.name());
   auto published = blob.file.Publish(*shard, name, files::Replace::kNo);
   if (!published && published.error().code == Code::kAlreadyExists) {
     ASSIGN_OR_RETURN(const files::Stat there, shard->StatEntry(name));
-    if (there.kind == files::Kind::kRegular &&
-        there.size == blob.digest.size()) {
-      return {};
-    }
+    if (Fits(there, blob.digest, blob.form)) return {};
     published = blob.file.Publish(*shard, name, files::Replace::kYes);
     if (published) usage_.Add({-there.size, -1});
   }
   RETURN_IF_ERROR(std::move(published));
-  usage_.Add({blob.digest.size(), 1});
+  usage_.Add({blob.size, 1});
   return {};
+}
+
+bool Publisher::HasOtherForm(const files::Directory& shard,
+                             const Finished& blob) const {
+  if (!both_forms_ || blob.digest.size() <= kDiskBlock) return false;
+  const Encoding other =
+      blob.form == Encoding::kIdentity ? Encoding::kZstd : Encoding::kIdentity;
+  const auto there = shard.StatEntry(BlobPath(blob.digest, other).name());
+  return there && Fits(*there, blob.digest, other);
 }
 
 }  // namespace casemate::store

@@ -25,6 +25,17 @@ class BytesReader : public Reader {
     return count;
   }
 
+  Result<Bytes> Next(const Context& ctx, size_t max_bytes) override {
+    RETURN_IF_ERROR(ctx.Check());
+    return *TryNext(max_bytes);
+  }
+
+  std::optional<Result<Bytes>> TryNext(size_t max_bytes) override {
+    Bytes next = bytes_.Slice(offset_, max_bytes);
+    offset_ += next.size();
+    return next;
+  }
+
  private:
   const Bytes bytes_;
   size_t offset_;

@@ -23,8 +23,9 @@ uint64_t Mix(uint64_t value) {
 TrustTable::TrustTable(size_t max_entries)
     : max_slots_(std::max(kFirstSlots, std::bit_ceil(max_entries / kShards))) {}
 
-bool TrustTable::Contains(const Digest& digest, const files::Stat& stat) const {
-  const Fingerprint print = Of(digest, stat);
+bool TrustTable::Contains(const Digest& digest, const files::Stat& stat,
+                          Trusted as) const {
+  const Fingerprint print = Of(digest, stat, as);
   Shard& shard = shards_[print.high % kShards];
   base::MutexLock lock(shard.mutex);
   if (shard.slots.empty()) return false;
@@ -32,8 +33,9 @@ bool TrustTable::Contains(const Digest& digest, const files::Stat& stat) const {
   return std::find(set, set + kWays, print) != set + kWays;
 }
 
-void TrustTable::Add(const Digest& digest, const files::Stat& stat) {
-  const Fingerprint print = Of(digest, stat);
+void TrustTable::Add(const Digest& digest, const files::Stat& stat,
+                     Trusted as) {
+  const Fingerprint print = Of(digest, stat, as);
   Shard& shard = shards_[print.high % kShards];
   base::MutexLock lock(shard.mutex);
   if (shard.slots.empty()) shard.slots.resize(kFirstSlots);
@@ -47,13 +49,17 @@ void TrustTable::Add(const Digest& digest, const files::Stat& stat) {
 }
 
 TrustTable::Fingerprint TrustTable::Of(const Digest& digest,
-                                       const files::Stat& stat) {
+                                       const files::Stat& stat, Trusted as) {
+  // The size of an identity blob is that of its file.
+  const uint64_t size =
+      as == Trusted::kIdentity ? 0 : static_cast<uint64_t>(digest.size());
   Fingerprint print;
   static_assert(sizeof print == 16);
   std::memcpy(&print, digest.hash().data(), sizeof print);
   for (const uint64_t each :
        {stat.device, stat.inode, static_cast<uint64_t>(stat.size),
-        static_cast<uint64_t>(stat.mtime), static_cast<uint64_t>(stat.ctime)}) {
+        static_cast<uint64_t>(stat.mtime), static_cast<uint64_t>(stat.ctime),
+        size, static_cast<uint64_t>(as)}) {
     print.low = Mix(print.low ^ each);
     print.high = Mix(print.high + each);
   }

@@ -11,6 +11,13 @@
 
 namespace casemate::store {
 
+// How a file was found to be right.
+enum class Trusted : uint8_t {
+  kIdentity,  // Its bytes are the blob's.
+  kFrames,    // They are frames that decode to it.
+  kBlocks,    // Those, and its table is right as well.
+};
+
 // Remembers a blob's hash together with its file's device, inode, size, mtime
 // and ctime, as a fingerprint of 128 bits. Bounded: when it is full, a new
 // entry takes the place of another, which costs hashing that one again. Safe
@@ -20,8 +27,10 @@ class TrustTable {
   // `max_entries` is rounded up to what the structure can have.
   explicit TrustTable(size_t max_entries = size_t{1} << 20);
 
-  bool Contains(const Digest& digest, const files::Stat& stat) const;
-  void Add(const Digest& digest, const files::Stat& stat);
+  bool Contains(const Digest& digest, const files::Stat& stat,
+                Trusted as = Trusted::kIdentity) const;
+  void Add(const Digest& digest, const files::Stat& stat,
+           Trusted as = Trusted::kIdentity);
 
  private:
   struct Fingerprint {
@@ -38,7 +47,8 @@ class TrustTable {
   static constexpr size_t kShards = 16;
   static constexpr size_t kWays = 8;
 
-  static Fingerprint Of(const Digest& digest, const files::Stat& stat);
+  static Fingerprint Of(const Digest& digest, const files::Stat& stat,
+                        Trusted as);
   static Fingerprint* SetOf(std::vector<Fingerprint>& slots,
                             const Fingerprint& print);
   static bool PutIfRoom(std::vector<Fingerprint>& slots,

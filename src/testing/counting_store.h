@@ -30,9 +30,10 @@ class CountingStore : public BlobStore {
   }
   Result<std::unique_ptr<Writer>> StartWrite(const Context& ctx,
                                              const Digest& digest,
-                                             std::string_view id) override {
+                                             std::string_view id,
+                                             Encoding encoding) override {
     ++start_write;
-    return inner_.StartWrite(ctx, digest, id);
+    return inner_.StartWrite(ctx, digest, id, encoding);
   }
   std::vector<Result<Blob>> GetMany(const Context& ctx,
                                     std::span<const Digest> digests) override {

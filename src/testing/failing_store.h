@@ -22,7 +22,8 @@ class FailingStore : public BlobStore {
     return error_;
   }
   Result<std::unique_ptr<Writer>> StartWrite(const Context&, const Digest&,
-                                             std::string_view) override {
+                                             std::string_view,
+                                             Encoding) override {
     return error_;
   }
 
