@@ -51,7 +51,10 @@ Result<StoreStack> StoreStack::Open(const StoreSettings& settings) {
       auto disk,
       DiskStore::Open(folder,
                       {.sync = settings.sync ? DiskStoreOptions::Sync::kAlways
-                                             : DiskStoreOptions::Sync::kOff}));
+                                             : DiskStoreOptions::Sync::kOff,
+                       .at_rest = settings.at_rest,
+                       .zstd_level = settings.zstd_level,
+                       .server = settings.server}));
   stack.disk_ = disk.get();
   stack.top_ = std::move(disk);
   return stack;

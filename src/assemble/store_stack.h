@@ -14,6 +14,9 @@ struct StoreSettings {
   std::string address;  // "dir:PATH", "dir:" (the default folder) or "mem:".
   bool sync = true;     // Of a disk store: acknowledged writes survive power
                         // loss.
+  Encoding at_rest = Encoding::kIdentity;  // Of new blobs on a disk.
+  int zstd_level = 3;
+  std::string server = {};  // Where this process serves it: DiskStoreOptions.
 };
 
 // All layers of a stack, in the order they were built; owns them.

@@ -13,7 +13,8 @@ namespace casemate::cli {
 namespace {
 
 constexpr char kAbout[] =
-    "Moves directory trees between disks and content stores.\n"
+    "Moves directory trees between disks and content stores, and serves stores\n"
+    "to build tools.\n"
     "A tree is named by its digest, HASH/SIZE: push prints it, pull takes it.";
 
 constexpr char kFooter[] =
@@ -63,6 +64,7 @@ int Main(int argc, char** argv) {
   AddStat(program);
   AddGc(program);
   AddVerify(program);
+  AddServe(program);
   AddCompletion(program);
   try {
     app.parse(argc, argv);

@@ -74,6 +74,7 @@ void AddCat(Program& program);
 void AddStat(Program& program);
 void AddGc(Program& program);
 void AddVerify(Program& program);
+void AddServe(Program& program);
 void AddCompletion(Program& program);
 
 }  // namespace casemate::cli
