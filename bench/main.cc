@@ -9,12 +9,18 @@
 #include <string>
 #include <vector>
 
+#include "bench/bare_blobs.h"
+#include "bench/bare_server.h"
 #include "bench/confined_open.h"
 #include "bench/disk_put.h"
 #include "bench/driver.h"
 #include "bench/process.h"
 #include "bench/read_digest.h"
+#include "bench/rpc_rows.h"
+#include "bench/server_rows.h"
 #include "bench/tree_rows.h"
+#include "bench/try_get.h"
+#include "bench/wire_rows.h"
 
 namespace casemate::bench {
 namespace {
@@ -26,8 +32,15 @@ const std::vector<Benchmark>& All() {
       {"push-mem", "push 4,400 files to memory", PushToMemory},
       {"push-dir", "push them to disk, durably", PushToDisk},
       {"put-dir", "store 4,672 small blobs on disk", PutManyToDisk},
+      {"try-get", "read small blobs without waiting", TryGetFromDisk},
       {"pull", "pull them to memory", PullToMemory},
       {"sparse", "memory of pushing 10 GiB", PushSparseFile},
+      {"rpc", "the server's wire against bare gRPC", RpcRows},
+      {"rpc-memory", "memory of idle streams and connections", RpcMemory},
+      {"server-small", "small blobs from the server", ServeSmallBlobs},
+      {"server-large", "streams of 1 GiB from the server", ServeLargeBlobs},
+      {"server-memory", "memory of the server's streams", ServerMemory},
+      {"wire", "our own HTTP/2 against gRPC's", WireRows},
       {"million", "memory and CPU of a million files", PushMillionFiles},
   };
   return all;
@@ -38,7 +51,7 @@ int Usage() {
                "usage: scripts/bench [--rounds N] [--json FILE] [--smoke] "
                "[ROW…]\nrows:\n");
   for (const Benchmark& each : All()) {
-    std::fprintf(stderr, "  %-10s %s\n", each.name.c_str(), each.about.c_str());
+    std::fprintf(stderr, "  %-13s %s\n", each.name.c_str(), each.about.c_str());
   }
   return 2;
 }
@@ -65,6 +78,15 @@ int Main(int argc, char** argv) {
   // As the program does; see cli/main.cc.
   mallopt(M_MMAP_THRESHOLD, 32 << 20);
   mallopt(M_TRIM_THRESHOLD, 128 << 20);
+  if (argc > 1 && std::string(argv[1]) == kServeBareFlag) {
+    auto methods = BareMethods();
+    methods.merge(BareBlobMethods());
+    return ServeBare(methods);
+  }
+  if (argc > 1 && std::string(argv[1]) == kServeRpcFlag) return ServeRpc();
+  if (argc > 2 && std::string(argv[1]) == kServeWireFlag) {
+    return ServeWire(argv[2]);
+  }
   Options options;
   std::string json;
   std::vector<std::string> names;
